@@ -1,0 +1,285 @@
+"""The verbs: one Protocol per stage.
+
+Stages implement these and know nothing of each other; `library` is the only place where they meet.
+Optional powers are further small Protocols, not flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+    from .types import (
+        Hit,
+        OutlineEntry,
+        Page,
+        Query,
+        Ranking,
+        Trace,
+        Vectors,
+        Verdict,
+        Word,
+    )
+
+__all__ = [
+    "AnswerReader",
+    "ChatModel",
+    "DocumentEnded",
+    "DocumentOpened",
+    "Draft",
+    "Encoder",
+    "Index",
+    "Judge",
+    "Loader",
+    "LoadEvent",
+    "LoadRequest",
+    "Message",
+    "PageFailed",
+    "PageLoaded",
+    "Passage",
+    "Reading",
+    "Reply",
+    "Resources",
+    "Stage",
+    "TextReader",
+]
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """One file to parse.
+
+    Attributes:
+        document: Id to give to its pages.
+        path: Where the bytes are.
+        source: The path as the user gave it, for messages.
+        passwords: Tried in order when the file is encrypted; never stored, never logged.
+        skip: Numbers of pages that are already read (a resumed run).
+    """
+
+    document: str
+    path: Path
+    source: str
+    passwords: tuple[str, ...] = ()
+    skip: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOpened:
+    """The file could be opened; its pages follow in any order."""
+
+    document: str
+    page_count: int
+    title: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    outline: tuple[OutlineEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageLoaded:
+    """One page was read."""
+
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class PageFailed:
+    """One page could not be read; ``reason`` is one line without path and number."""
+
+    document: str
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEnded:
+    """No more events for this document; ``error`` is set when the file as a whole failed."""
+
+    document: str
+    error: str = ""
+
+
+LoadEvent = DocumentOpened | PageLoaded | PageFailed | DocumentEnded
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """Files to pages. Every request ends in exactly one `DocumentEnded`, whatever the file does."""
+
+    def load(self, requests: Iterable[LoadRequest]) -> Iterator[LoadEvent]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What OCR saw: lines of words in the picture's own frame, and how far it lies turned.
+
+    Attributes:
+        lines: Words per text line, boxes in fractions of the picture *as given*.
+        turn: Clockwise degrees that make the text upright: 0, 90, 180 or 270.
+        confidence: Mean recognition probability, 0..1, weighted by characters; 0 when nothing read.
+    """
+
+    lines: tuple[tuple[Word, ...], ...]
+    turn: int = 0
+    confidence: float = 0.0
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Page image to words: OCR. ``image`` is uint8 RGB, ``[height, width, 3]``."""
+
+    def read(self, image: np.ndarray) -> Reading: ...
+
+
+# --- encoders and indexes ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a page's text that is embedded as one vector; ``block`` is where it starts."""
+
+    page: str
+    block: int
+    text: str
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Text (or, for visual encoders, pages) to vectors of unit length."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
+
+    def encode_pages(self, pages: Sequence[Page]) -> Vectors: ...
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Pages to search: add, remove, search. ``allowed`` is None for the whole library, else the
+    ids of the documents that may appear; nothing outside it is ever returned."""
+
+    def add(self, pages: Sequence[Page]) -> None: ...
+
+    def remove(self, documents: Sequence[str]) -> None: ...
+
+    def search(
+        self, query: Query, *, limit: int, allowed: frozenset[str] | None
+    ) -> Sequence[Hit]: ...
+
+
+# --- retrieve ------------------------------------------------------------------------------------
+
+
+class Resources(Protocol):
+    """What a running pipeline may ask of the library: a value stays a value, this is the world."""
+
+    def search(self, channel: str, query: Query, limit: int) -> Sequence[Hit]:
+        """Return a channel's best pages within the query's scope, best first.
+
+        Raises:
+            NotFoundError: The library has no such channel.
+        """
+        ...
+
+    def page_total(self, query: Query) -> int:
+        """Return the number of pages in the query's scope."""
+        ...
+
+    def pages(self, ids: Sequence[str]) -> Sequence[Page]:
+        """Return pages by id, in the order asked."""
+        ...
+
+
+@runtime_checkable
+class Stage(Protocol):
+    """A ranking to a better one. A stage is a frozen value; the same value means the same result."""
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]: ...
+
+
+# --- judge, models, answer -----------------------------------------------------------------------
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """How well pages answer a query; one verdict per page, in the order given."""
+
+    def judge(self, query: Query, pages: Sequence[Page]) -> Sequence[Verdict]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; images are encoded bytes (PNG or JPEG)."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    images: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's reply; ``logprobs`` maps first-token alternatives when the model tells them."""
+
+    text: str
+    logprobs: Mapping[str, float] | None = None
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Messages, possibly with images, to a reply; ``schema`` is a JSON schema to follow."""
+
+    @property
+    def name(self) -> str: ...
+
+    def chat(
+        self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None
+    ) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer before it is checked.
+
+    Attributes:
+        text: The answer itself, as short as the question allows; empty when nothing was found.
+        page: Id of the page it was read on.
+        block: Order of the block on that page.
+        quote: The sentence or row it stands in, words as on the page.
+        score: Higher is surer; comparable for one reader.
+        features: What the gate weighs, by name.
+        also: Further places the answer rests on (a list over several blocks): page, block, quote.
+    """
+
+    text: str
+    page: str
+    block: int
+    quote: str
+    score: float
+    features: Mapping[str, float] = field(default_factory=dict)
+    also: tuple[tuple[str, int, str], ...] = ()
+
+
+@runtime_checkable
+class AnswerReader(Protocol):
+    """Question and ranked pages to drafts, best first; empty when the pages say nothing."""
+
+    def read(self, query: Query, ranking: Ranking, pages: Sequence[Page]) -> Sequence[Draft]: ...
