@@ -6,11 +6,11 @@ Optional powers are further small Protocols, not flags.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -36,9 +36,9 @@ __all__ = [
     "Encoder",
     "Index",
     "Judge",
-    "Loader",
     "LoadEvent",
     "LoadRequest",
+    "Loader",
     "Message",
     "PageFailed",
     "PageLoaded",
@@ -209,9 +209,11 @@ class Resources(Protocol):
 
 @runtime_checkable
 class Stage(Protocol):
-    """A ranking to a better one. A stage is a frozen value; the same value means the same result."""
+    """A ranking to a better one; a frozen value, so the same value means the same result."""
 
-    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]: ...
+    def run(
+        self, query: Query, ranking: Ranking, resources: Resources
+    ) -> tuple[Ranking, Trace]: ...
 
 
 # --- judge, models, answer -----------------------------------------------------------------------

@@ -8,12 +8,14 @@ printed on a page ("iv", "A-101") is kept beside and never replaces the number.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     import numpy as np
 
 __all__ = [
@@ -118,7 +120,7 @@ class Block:
     """A paragraph, heading, list item, table row or caption, in reading order.
 
     Attributes:
-        text: The words joined by single spaces, in logical order; ``text.split(" ")`` are the words.
+        text: The words joined by single spaces, in logical order; split at spaces to get them.
         kind: What the block is; a table is one ``table_row`` block per row.
         order: 0-based position in the page's reading order.
         grid: Four unsigned 16-bit little-endian numbers per word (x0, y0, x1, y1 in 1/65535).
@@ -180,10 +182,10 @@ class Block:
         return Box.around(self.word_boxes())
 
     def lines(self) -> list[str]:
-        """Return the text split at ``breaks``: the lines of a paragraph, the cells of a table row."""
+        """Return the text cut at ``breaks``: lines of a paragraph, cells of a table row."""
         words = self.text.split(" ")
         edges = [0, *[b for b in self.breaks if b > 0], len(words)]
-        return [" ".join(words[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+        return [" ".join(words[a:b]) for a, b in pairwise(edges)]
 
 
 @dataclass(frozen=True, slots=True)
