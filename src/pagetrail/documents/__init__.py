@@ -1,1 +1,1 @@
-"""documents"""
+"""Files to pages: words in blocks with boxes, outline and links, whatever the file holds."""
