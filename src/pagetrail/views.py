@@ -1,0 +1,122 @@
+"""The JSON forms of results: a contract shared by every surface, documented in docs/cli.md.
+
+Documents appear as the path under which they were added, pages as 1-based physical numbers with
+the printed label beside, boxes as ``[x0, y0, x1, y1]`` fractions of the displayed page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .types import split_page_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .types import Answer, Citation, Document, Page, Ranking
+
+__all__ = ["answer_view", "document_view", "page_view", "ranking_view"]
+
+
+def _place(page: str, places: Mapping[str, tuple[str, int, str | None]]) -> dict[str, Any]:
+    document, number = split_page_id(page)
+    source, number, label = places.get(page, (document, number, None))
+    return {"document": source, "page": number, "label": label}
+
+
+def ranking_view(
+    ranking: Ranking, places: Mapping[str, tuple[str, int, str | None]]
+) -> dict[str, Any]:
+    """Return ``{"query", "hits": [{"document", "page", "label", "score", "parts", "via"}]}``."""
+    return {
+        "query": ranking.query.text,
+        "hits": [
+            {
+                **_place(hit.page, places),
+                "score": round(hit.score, 6),
+                "parts": {
+                    name: {"raw": round(part.raw, 6), "normalised": round(part.normalised, 6)}
+                    for name, part in sorted(hit.parts.items())
+                },
+                "via": hit.via,
+            }
+            for hit in ranking.hits
+        ],
+    }
+
+
+def _citation_view(
+    citation: Citation, places: Mapping[str, tuple[str, int, str | None]]
+) -> dict[str, Any]:
+    return {
+        **_place(citation.page, places),
+        "boxes": [box.as_list() for box in citation.boxes],
+        "quote": citation.quote,
+        "verified": citation.verified,
+    }
+
+
+def answer_view(
+    answer: Answer, places: Mapping[str, tuple[str, int, str | None]]
+) -> dict[str, Any]:
+    """Return the answer with its citations, the pages considered and what it cost."""
+    return {
+        "question": answer.question,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "reason": answer.reason,
+        "confidence": round(answer.confidence, 4),
+        "source": answer.source,
+        "citations": [_citation_view(c, places) for c in answer.citations],
+        "pages_considered": [_place(page, places) for page in answer.pages_considered],
+        "cost": answer.trace.cost,
+    }
+
+
+def document_view(document: Document) -> dict[str, Any]:
+    """Return what a library knows of a document, without its pages."""
+    return {
+        "document": document.source,
+        "id": document.id,
+        "title": document.title,
+        "status": document.status,
+        "reason": document.reason,
+        "pages": document.page_count,
+        "pages_failed": list(document.pages_failed),
+        "tags": sorted(document.tags),
+        "sha256": document.content_hash,
+        "metadata": dict(document.metadata),
+        "outline": [
+            {"title": e.title, "level": e.level, "page": e.page or None} for e in document.outline
+        ],
+    }
+
+
+def page_view(document: Document, page: Page) -> dict[str, Any]:
+    """Return a page with its blocks, references and links."""
+    return {
+        "document": document.source,
+        "page": page.number,
+        "label": page.label,
+        "width": page.width,
+        "height": page.height,
+        "turn": page.turn,
+        "text_source": page.text_source,
+        "notes": list(page.notes),
+        "blocks": [
+            {
+                "order": block.order,
+                "kind": block.kind,
+                "level": block.level,
+                "source": block.source,
+                "text": block.text,
+                "box": block.box.as_list(),
+            }
+            for block in page.blocks
+        ],
+        "references": [
+            {"kind": r.kind, "key": r.key, "role": r.role, "block": r.block}
+            for r in page.references
+        ],
+        "links": [{"box": link.box.as_list(), "page": link.target} for link in page.links],
+    }
