@@ -1,1 +1,1 @@
-"""retrieve"""
+"""Compose channels into rankings: the pipeline algebra, fusion, the question's own pointers."""

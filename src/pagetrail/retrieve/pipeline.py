@@ -1,0 +1,349 @@
+"""The pipeline algebra: how pages are found, written as a value.
+
+======================  ==========================================================================
+``Search("lexical")``   a channel's pages for the question
+``a >> stage``          then: hand the ranking of ``a`` to a stage
+``a + b``               add the channels' own scores; a page that one side lacks counts 0 there
+``fuse(a, b)``          make the scores comparable first (`fuse.Fuse`), then add them
+``a % k``               keep the best ``k`` pages
+======================  ==========================================================================
+
+Two kinds of piece take part. A `Pipeline` starts from the question alone (`Search`, `Sum`, `Then`,
+`fuse.Fuse`); a `Transform` turns one ranking into another (`Cut`, `Boost`, ...). ``>>`` and ``+``
+are associative to the last bit. The same value over the same library gives the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError, UsageError
+from ..types import Hit, Part, Ranking, Trace
+from .combine import merge, run_all, step
+from .value import Piece, as_number, check_count, fingerprint, piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..ports import Resources
+    from ..types import Query, Step
+
+__all__ = ["Boost", "Chain", "Cut", "Pipeline", "Search", "Sum", "Then", "Transform"]
+
+DEPTH = 1000  # pages asked of a channel: enough that fusion sees every page that could come first
+
+
+@dataclass(frozen=True)
+class Transform(Piece):
+    """A ranking to another one (`ports.Stage`); joined by ``>>`` and cut by ``%``."""
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        """Return the new ranking and what it cost."""
+        raise NotImplementedError
+
+    def __rshift__(self, other: object) -> Chain:
+        if not isinstance(other, Transform):
+            raise UsageError(f"only a stage can follow '>>', not {other!r}")
+        return Chain((*_stages(self), *_stages(other)))
+
+    def __mod__(self, k: int) -> Chain:
+        return self >> Cut(k)
+
+
+@dataclass(frozen=True)
+class Pipeline(Piece):
+    """Question to ranking; the whole of a search."""
+
+    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+        """Return the pages found, best first, and the steps that found them.
+
+        Raises:
+            NotFoundError: The library lacks a channel that is named.
+            ModelError: A channel returned a score that is not a finite number.
+        """
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """A short name, used for the parts of a hit."""
+        raise NotImplementedError
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form; the same in every process."""
+        return fingerprint(self)
+
+    def __rshift__(self, other: object) -> Then:
+        if isinstance(other, Pipeline):
+            raise UsageError(
+                f"{other} starts from the question and cannot follow '>>'; combine with '+' or fuse"
+            )
+        if not isinstance(other, Transform):
+            raise UsageError(f"only a stage can follow '>>', not {other!r}")
+        return Then(self, _stages(other))
+
+    def __mod__(self, k: int) -> Then:
+        return self >> Cut(k)
+
+    def __add__(self, other: object) -> Sum:
+        if not isinstance(other, Pipeline):
+            raise UsageError(f"only another search can be added, not {other!r}")
+        return Sum((*_terms(self), *_terms(other)))
+
+
+@piece("search")
+@dataclass(frozen=True)
+class Search(Pipeline):
+    """The best pages of one channel of the library, such as ``lexical`` or ``dense``."""
+
+    channel: str
+    depth: int = DEPTH
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.channel, str) or not self.channel:
+            raise UsageError(f"a channel has a name, not {self.channel!r}")
+        check_count(self.depth, "depth")
+
+    @property
+    def label(self) -> str:
+        return self.channel
+
+    def __str__(self) -> str:
+        return f'Search("{self.channel}")'
+
+    def _lines(self) -> list[str]:
+        return [f"search {self.channel}, at most {self.depth} pages"]
+
+    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+        started = time.perf_counter()
+        best: dict[str, Hit] = {}
+        for hit in resources.search(self.channel, query, self.depth):
+            if not math.isfinite(hit.score):
+                raise ModelError(
+                    f"channel {self.channel!r} gave page {hit.page} the score {hit.score}, "
+                    "which is not a finite number"
+                )
+            if hit.page not in best or hit.score > best[hit.page].score:
+                best[hit.page] = hit
+        part = self.channel
+        ranking = Ranking.of(
+            query,
+            (
+                replace(hit, parts={part: Part(hit.score, hit.score)}, via=hit.via or part)
+                for hit in best.values()
+            ),
+        )
+        return ranking, Trace((step(self, f"search {part}", ranking, started, calls=1),))
+
+
+@piece("sum")
+@dataclass(frozen=True)
+class Sum(Pipeline):
+    """Several searches' own scores, added; meant for scores on one scale, such as cosines."""
+
+    terms: tuple[Pipeline, ...]
+
+    def __post_init__(self) -> None:
+        check_inputs(self.terms, "a sum")
+        if any(isinstance(t, Sum) for t in self.terms):
+            # Kept flat, so that (a + b) + c and a + (b + c) are one value.
+            object.__setattr__(self, "terms", tuple(u for t in self.terms for u in _terms(t)))
+
+    @property
+    def label(self) -> str:
+        return "+".join(t.label for t in self.terms)
+
+    def __str__(self) -> str:
+        return f"({' + '.join(map(str, self.terms))})"
+
+    def _lines(self) -> list[str]:
+        return ["add the scores of", *indent(self.terms)]
+
+    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+        rankings, trace = run_all(self.terms, query, resources)
+        started = time.perf_counter()
+        scores = [{h.page: h.score for h in r.hits} for r in rankings]
+        hits = merge(query, [t.label for t in self.terms], rankings, scores, [0.0] * len(scores))
+        return hits, trace.then(step(self, "add", hits, started))
+
+
+@piece("then")
+@dataclass(frozen=True)
+class Then(Pipeline):
+    """A search, and the stages its ranking goes through."""
+
+    start: Pipeline
+    stages: tuple[Transform, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.start, Pipeline):
+            raise UsageError(f"a pipeline starts with a search, not {self.start!r}")
+        check_stages(self.stages)
+        if isinstance(self.start, Then) or any(isinstance(s, Chain) for s in self.stages):
+            # Kept flat, so that (a >> b) >> c and a >> (b >> c) are one value.
+            before = self.start.stages if isinstance(self.start, Then) else ()
+            after = tuple(s for stage in self.stages for s in _stages(stage))
+            object.__setattr__(self, "stages", (*before, *after))
+            start = self.start.start if isinstance(self.start, Then) else self.start
+            object.__setattr__(self, "start", start)
+
+    @property
+    def label(self) -> str:
+        return self.start.label
+
+    def __str__(self) -> str:
+        return f"({join([str(self.start)], self.stages)})"
+
+    def _lines(self) -> list[str]:
+        return [*self.start._lines(), *(f"then {line}" for s in self.stages for line in s._lines())]
+
+    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+        ranking, trace = self.start.run(query, resources)
+        for stage in self.stages:
+            ranking, more = stage.run(query, ranking, resources)
+            trace = Trace(trace.steps + more.steps)
+        return ranking, trace
+
+
+@piece("chain")
+@dataclass(frozen=True)
+class Chain(Transform):
+    """Stages one after the other, not yet joined to a search."""
+
+    stages: tuple[Transform, ...]
+
+    def __post_init__(self) -> None:
+        check_stages(self.stages)
+        if any(isinstance(s, Chain) for s in self.stages):
+            flat = tuple(s for stage in self.stages for s in _stages(stage))
+            object.__setattr__(self, "stages", flat)
+
+    def __str__(self) -> str:
+        return f"({join([], self.stages)})"
+
+    def _lines(self) -> list[str]:
+        return [f"then {line}" for s in self.stages for line in s._lines()]
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        steps: tuple[Step, ...] = ()
+        for stage in self.stages:
+            ranking, more = stage.run(query, ranking, resources)
+            steps += more.steps
+        return ranking, Trace(steps)
+
+
+@piece("cut")
+@dataclass(frozen=True)
+class Cut(Transform):
+    """Keep the best ``k`` pages; ties were broken by page id, so the cut is always the same."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        check_count(self.k, "the number of pages to keep")
+
+    def __str__(self) -> str:
+        return f"Cut({self.k})"
+
+    def _lines(self) -> list[str]:
+        return [f"keep the best {self.k}"]
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        del resources
+        started = time.perf_counter()
+        kept = Ranking(query, ranking.hits[: self.k])
+        return kept, Trace((step(self, f"keep {self.k}", kept, started),))
+
+
+@piece("boost")
+@dataclass(frozen=True)
+class Boost(Transform):
+    """Add ``weight`` times a search's own score to pages it finds; others stay as they are.
+
+    For channels that speak rarely and plainly (the question names a figure or a page): there a
+    z-score would only measure how rare the thing is. A page that the ranking lacks enters with the
+    ranking's lowest score below its bonus.
+    """
+
+    source: Pipeline
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, Pipeline):
+            raise UsageError(f"a boost comes from a search, not {self.source!r}")
+        object.__setattr__(self, "weight", as_number(self.weight, "weight"))
+
+    def __str__(self) -> str:
+        return f"Boost({self.source}, {self.weight:g})"
+
+    def _lines(self) -> list[str]:
+        first, *rest = self.source._lines()
+        return [f"add {self.weight:g} times the score of: {first}", *rest]
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        found, trace = self.source.run(query, resources)
+        started = time.perf_counter()
+        hits = {h.page: h for h in ranking.hits}
+        floor = ranking.hits[-1].score if ranking.hits else 0.0
+        for bonus in found.hits:
+            base = hits.get(bonus.page)
+            raised = Part(bonus.score, self.weight * bonus.score)
+            hits[bonus.page] = Hit(
+                page=bonus.page,
+                score=(base.score if base else floor) + raised.normalised,
+                parts={**(base.parts if base else {}), self.source.label: raised},
+                via="; ".join(v for v in (bonus.via, base.via if base else "") if v),
+                block=base.block if bonus.block is None and base else bonus.block,
+            )
+        result = Ranking.of(query, hits.values()) if found.hits else ranking
+        return result, trace.then(step(self, f"boost by {self.source.label}", result, started))
+
+
+# --- shared by the pieces -------------------------------------------------------------------------
+
+
+def _stages(stage: Transform) -> tuple[Transform, ...]:
+    return stage.stages if isinstance(stage, Chain) else (stage,)
+
+
+def _terms(term: Pipeline) -> tuple[Pipeline, ...]:
+    return term.terms if isinstance(term, Sum) else (term,)
+
+
+def join(start: list[str], stages: Sequence[Transform]) -> str:
+    """Return stages written in the algebra, cuts as ``% k`` where something stands before them."""
+    text = list(start)
+    for stage in stages:
+        if isinstance(stage, Cut) and text:
+            text = (
+                [f"{text[0]} % {stage.k}"]
+                if len(text) == 1
+                else [f"({' >> '.join(text)}) % {stage.k}"]
+            )
+        else:
+            text.append(str(stage))
+    return " >> ".join(text)
+
+
+def indent(inputs: Iterable[Piece]) -> list[str]:
+    """Return the lines of several pieces, one step further in."""
+    return [f"  {line}" for p in inputs for line in p._lines()]
+
+
+def check_inputs(inputs: object, what: str) -> None:
+    """Refuse anything but a tuple of two or more pipelines."""
+    if not isinstance(inputs, tuple) or not all(isinstance(i, Pipeline) for i in inputs):
+        raise UsageError(f"{what} takes searches, not {inputs!r}")
+    if len(inputs) < 2:
+        raise UsageError(f"{what} takes at least two searches")
+
+
+def check_stages(stages: object) -> None:
+    """Refuse anything but a tuple of one or more stages."""
+    if not isinstance(stages, tuple) or not all(isinstance(s, Transform) for s in stages):
+        raise UsageError(f"only stages can follow a search, not {stages!r}")
+    if not stages:
+        raise UsageError("at least one stage must follow")
