@@ -1,0 +1,119 @@
+"""The application object, the options that every command shares, and the way in."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+from .. import __version__
+from ..errors import PagetrailError, UsageError
+from .output import clean, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..library import Library
+
+__all__ = [
+    "DocumentOption",
+    "JsonOption",
+    "LibraryOption",
+    "QuestionsOption",
+    "TagOption",
+    "app",
+    "library_at",
+    "main",
+]
+
+app = typer.Typer(
+    name="pagetrail",
+    help="Ask your documents; get an answer, and the trail of pages behind it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LibraryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--library",
+        "-l",
+        help="The library's folder. [env var: PAGETRAIL_LIBRARY; default: pagetrail-library]",
+        metavar="DIR",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+DocumentOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--document", "-d", help="Look only in this document (path, name or id); may be repeated."
+    ),
+]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "-t", help="Look only in documents with this tag; may be repeated."),
+]
+QuestionsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE.jsonl",
+        help="Many questions: a JSON object a line with id, question and optional document.",
+    ),
+]
+
+
+@contextlib.contextmanager
+def library_at(path: Path | None, *, write: bool = False) -> Iterator[Library]:
+    """Open the library named after the command, before it, by the environment, or the default."""
+    import pagetrail
+
+    if path is None:
+        path = click.get_current_context().find_root().params["library"]
+    library = pagetrail.open(path, create=write)
+    try:
+        yield library
+    finally:
+        library.close()
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+    library: Annotated[
+        Path,
+        typer.Option(
+            "--library",
+            "-l",
+            envvar="PAGETRAIL_LIBRARY",
+            help="The library's folder.",
+            metavar="DIR",
+        ),
+    ] = Path("pagetrail-library"),
+) -> None:
+    del library  # read by the commands through the root context
+    if version:
+        typer.echo(f"pagetrail {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; errors made on purpose become one line and an exit code."""
+    try:
+        app()
+    except UsageError as error:
+        say(f"pagetrail: {clean(str(error))}")
+        sys.exit(2)
+    except PagetrailError as error:
+        say(f"pagetrail: {clean(str(error))}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        say("pagetrail: stopped; what was finished is kept")
+        sys.exit(130)

@@ -1,0 +1,139 @@
+"""Commands that take questions: one on the command line, or a file of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import PagetrailError, UsageError
+from .app import (
+    DocumentOption,
+    JsonOption,
+    LibraryOption,
+    QuestionsOption,
+    TagOption,
+    app,
+    library_at,
+)
+from .output import answer_text, clean, data, ranking_text, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..library import Library
+    from ..types import Answer
+
+__all__ = ["ask", "search"]
+
+
+@app.command()
+def search(
+    question: Annotated[str | None, typer.Argument(help="What to look for.")] = None,
+    library: LibraryOption = None,
+    document: DocumentOption = None,
+    tag: TagOption = None,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many pages.")] = 10,
+    questions: QuestionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the pages that hold the evidence, best first."""
+
+    def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
+        ranking = target.search(text, documents=documents, tags=tag or (), limit=top)
+        return target.view(ranking), ranking_text(target, ranking)
+
+    _answer_all(question, questions, library, document, run, as_json=as_json)
+
+
+@app.command()
+def ask(
+    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    library: LibraryOption = None,
+    document: DocumentOption = None,
+    tag: TagOption = None,
+    questions: QuestionsOption = None,
+    evidence_image: Annotated[
+        Path | None,
+        typer.Option(
+            "--evidence-image",
+            metavar="FILE.png",
+            help="Write the cited page with its boxes drawn.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from the documents and show where each statement stands."""
+    if evidence_image is not None and questions is not None:
+        raise UsageError("--evidence-image goes with one question, not with --questions")
+
+    def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
+        answer = target.ask(text, documents=documents, tags=tag or ())
+        if evidence_image is not None:
+            _write_evidence(target, answer, evidence_image)
+        return target.view(answer), answer_text(target, answer)
+
+    _answer_all(question, questions, library, document, run, as_json=as_json)
+
+
+def _write_evidence(target: Library, answer: Answer, path: Path) -> None:
+    if not answer.citations:
+        say("no page is cited, so no picture was written")
+        return
+    target.evidence_image(answer.citations[0]).save(path, "PNG")
+    say(f"wrote {path}")
+
+
+def _answer_all(
+    question: str | None,
+    questions: Path | None,
+    library: Path | None,
+    documents: list[str] | None,
+    run: Callable[[Library, str, list[str]], tuple[dict[str, Any], str]],
+    *,
+    as_json: bool,
+) -> None:
+    """Run one question, or every line of a file; a bad line is told and the others still run."""
+    if (question is None) == (questions is None):
+        raise UsageError("give a question, or --questions FILE.jsonl")
+    with library_at(library) as target:
+        if question is not None:
+            view, text = run(target, question, documents or [])
+            data(view) if as_json else typer.echo(clean(text))
+            return
+        failed = done = 0
+        for row in _read_questions(questions):
+            try:
+                if "error" in row:
+                    raise UsageError(row["error"])
+                scope = [row["document"]] if row.get("document") else documents or []
+                view, _ = run(target, row["question"], scope)
+                data({"id": row["id"], **view})
+                done += 1
+            except PagetrailError as error:
+                failed += 1
+                data({"id": row.get("id"), "error": str(error)})
+    if failed:
+        raise typer.Exit(3 if done else 1)
+
+
+def _read_questions(path: Path | None) -> Iterator[dict[str, Any]]:
+    assert path is not None
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except json.JSONDecodeError as error:
+                    yield {"error": f"{path}, line {number}: not JSON: {error}"}
+                    continue
+                if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+                    yield {"error": f"{path}, line {number}: needs an id and a question"}
+                    continue
+                yield {"id": str(number), **row}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from error
