@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from .. import __version__
@@ -38,6 +37,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _or_root(context: typer.Context, value: Path | None) -> Path:
+    """Let ``pagetrail --library DIR COMMAND`` mean the same as ``pagetrail COMMAND --library DIR``."""
+    root: Path = context.find_root().params["library"]
+    return value or root
+
+
 LibraryOption = Annotated[
     Path | None,
     typer.Option(
@@ -45,6 +51,7 @@ LibraryOption = Annotated[
         "-l",
         help="The library's folder. [env var: PAGETRAIL_LIBRARY; default: pagetrail-library]",
         metavar="DIR",
+        callback=_or_root,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -70,11 +77,10 @@ QuestionsOption = Annotated[
 
 @contextlib.contextmanager
 def library_at(path: Path | None, *, write: bool = False) -> Iterator[Library]:
-    """Open the library named after the command, before it, by the environment, or the default."""
+    """Open a library for one command and close it whatever happens."""
     import pagetrail
 
-    if path is None:
-        path = click.get_current_context().find_root().params["library"]
+    assert path is not None, "the option's callback gives every command a path"
     library = pagetrail.open(path, create=write)
     try:
         yield library

@@ -76,7 +76,7 @@ def list_(
     library: LibraryOption = None, tag: TagOption = None, as_json: JsonOption = False
 ) -> None:
     """List the documents, a line each: status, pages, tags, path, and what is wrong."""
-    from .views import document_view
+    from ..views import document_view
 
     with library_at(library) as target:
         for document in target.documents(tags=tag or ()):
@@ -124,7 +124,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a document, or what was read on one of its pages."""
-    from .views import document_view, page_view
+    from ..views import document_view, page_view
 
     with library_at(library) as target:
         found = target.document(document)

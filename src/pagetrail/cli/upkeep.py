@@ -39,7 +39,7 @@ def doctor(
 @config_app.command(name="show")
 def config_show(as_json: JsonOption = False) -> None:
     """Print the settings in force."""
-    from .config import load_settings
+    from ..config import load_settings
 
     settings = load_settings().model_dump()
     if as_json:
