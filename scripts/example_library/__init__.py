@@ -1,0 +1,1 @@
+"""The sample library: documents about Harbourline Ferries, an operator that does not exist."""
