@@ -1,0 +1,86 @@
+# Everything a developer runs. `make` alone lists the targets.
+# Python 3.11 or newer is taken from PYTHON; packages come from wherever pip is configured to look.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+READY := .venv/.ready
+READY_DEV := .venv/.ready-dev
+OFFICE := libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui fonts-liberation
+
+.PHONY: help demo test check bench examples lock office clean
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## demo      build a library from examples/ and ask it questions; leaves demo/evidence.png
+demo: $(READY)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/demo.sh
+
+## test      check, then every test; needs no network once packages are there
+test: $(READY_DEV) office check
+	@$(BIN)/python -m pytest -q
+
+## check     lint, format, types, import rules, house rules
+check: $(READY_DEV)
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check . || { echo "formatting differs: run $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --config pyproject.toml > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+	@$(BIN)/python scripts/check.py
+
+## bench     measure on the data folder named by PAGETRAIL_DATA
+bench: $(READY_DEV)
+	@if [ ! -d "$${PAGETRAIL_DATA:-}" ]; then \
+	  echo "bench: PAGETRAIL_DATA names no folder; nothing was measured"; exit 0; fi; \
+	for script in tests/bench/[!_]*.py; do \
+	  echo "== $$script"; $(BIN)/python "$$script"; done
+
+## examples  write examples/ anew; the same bytes come out every time
+examples: $(READY)
+	@$(BIN)/python scripts/make_examples.py examples
+
+## lock      resolve requirements/dev.lock anew
+lock: $(READY_DEV)
+	@$(PIP) uv
+	@$(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 \
+	  --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	  --upgrade -o requirements/dev.lock
+
+## clean     remove everything that the other targets made, the examples apart
+clean:
+	@rm -rf .venv demo build dist .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  .import_linter_cache
+	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+$(READY): .venv/bin/python pyproject.toml requirements/dev.lock
+	@echo "installing pagetrail into .venv"
+	@$(PIP) -c requirements/dev.lock -e .
+	@touch $@
+
+$(READY_DEV): $(READY)
+	@echo "installing the development tools into .venv"
+	@$(PIP) 'pip>=25.1'
+	@$(PIP) -c requirements/dev.lock -e . --group dev
+	@touch $@
+
+# Office documents are read through LibreOffice; where it cannot be had, their tests skip and say so.
+office:
+	@if command -v soffice >/dev/null || command -v libreoffice >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing LibreOffice for the tests of office documents"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  get() { apt-get install -qq --no-install-recommends $(OFFICE) >/dev/null 2>&1; }; \
+	  get || { apt-get update -qq >/dev/null 2>&1 && get; } && exit 0; fi; \
+	echo "LibreOffice is not installed: the tests of office documents will skip"

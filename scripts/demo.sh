@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Build a library from examples/ in the fresh folder demo/ and ask it questions.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+run() {
+  local part line='$ pagetrail'
+  for part in "$@"; do
+    case "$part" in *' '*) line+=" \"$part\"" ;; *) line+=" $part" ;; esac
+  done
+  printf '\n%s\n' "$line"
+  pagetrail "$@"
+}
+
+rm -rf demo
+mkdir demo
+export PAGETRAIL_LIBRARY=demo/library
+
+run add examples
+run search "fire pump pressure" --top 3
+run ask "What was the fire pump pressure of the Curlew?"
+run ask "What share of journeys is made with a 30-day pass?"
+run ask "How many passengers did line D carry in 2024?" --evidence-image demo/evidence.png
