@@ -1,0 +1,172 @@
+"""The catalogue's tables, its connection, and the integer key by which indexes name a page.
+
+A page's key is ``document serial << 20 | page number``. Serials are never used twice, so a key
+that an index still holds after its document was removed can never come to mean another page, and
+whoever has the key knows the document and the number without a look-up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING
+
+from ..errors import CorruptError, LibraryError, VersionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["MAX_PAGES", "SCHEMA", "connect", "guard", "key_range", "page_key", "split_key"]
+
+SCHEMA = 1
+"""Version of the tables, kept in the database as ``user_version``."""
+
+NUMBER_BITS = 20
+MAX_PAGES = (1 << NUMBER_BITS) - 1
+"""Largest page number that a key can hold: 1,048,575."""
+
+# Names and paths are BLOBs because file names on Unix are bytes and need not be valid text.
+# `state`: live (complete), open (being added, its pages already count), staged (being added to
+# take the place of another document, hidden until complete).
+# `pages.seq` orders the moments at which pages became visible; indexes remember how far they got.
+_TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 0), ('seq', 0);
+
+CREATE TABLE documents(
+    serial INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    source BLOB NOT NULL,
+    path BLOB NOT NULL,
+    name BLOB NOT NULL,
+    content_hash TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('live', 'open', 'staged')),
+    status TEXT NOT NULL,
+    page_count INTEGER NOT NULL,
+    stored INTEGER NOT NULL DEFAULT 0,
+    info BLOB NOT NULL,
+    generation INTEGER NOT NULL);
+CREATE INDEX documents_path ON documents(path);
+CREATE INDEX documents_source ON documents(source);
+CREATE INDEX documents_name ON documents(name);
+CREATE INDEX documents_hash ON documents(content_hash);
+CREATE INDEX documents_generation ON documents(generation);
+
+CREATE TABLE tags(
+    document INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (document, tag)) WITHOUT ROWID;
+CREATE INDEX tags_tag ON tags(tag);
+
+CREATE TABLE pages(key INTEGER PRIMARY KEY, seq INTEGER);
+CREATE UNIQUE INDEX pages_seq ON pages(seq) WHERE seq IS NOT NULL;
+CREATE TABLE bodies(key INTEGER PRIMARY KEY, body BLOB NOT NULL);
+
+CREATE TABLE removals(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    buried INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX removals_generation ON removals(generation);
+CREATE INDEX removals_open ON removals(document) WHERE buried = 0;
+
+CREATE TABLE encoders(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    UNIQUE (name, revision));
+CREATE TABLE segments(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    encoder INTEGER NOT NULL,
+    name TEXT NOT NULL UNIQUE,
+    rows INTEGER NOT NULL,
+    dead INTEGER NOT NULL DEFAULT 0,
+    codes_sha256 TEXT NOT NULL,
+    rows_sha256 TEXT NOT NULL);
+CREATE INDEX segments_encoder ON segments(encoder);
+CREATE TABLE vectors(
+    encoder INTEGER NOT NULL,
+    page INTEGER NOT NULL,
+    segment INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    PRIMARY KEY (encoder, page)) WITHOUT ROWID;
+CREATE TABLE pending(
+    encoder INTEGER NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (encoder, page)) WITHOUT ROWID;
+"""
+
+
+def page_key(serial: int, number: int) -> int:
+    """Return the key of a page; ``number`` is 1-based and at most `MAX_PAGES`.
+
+    >>> page_key(3, 7)
+    3145735
+    """
+    return serial << NUMBER_BITS | number
+
+
+def split_key(key: int) -> tuple[int, int]:
+    """Return document serial and page number of a key.
+
+    >>> split_key(3145735)
+    (3, 7)
+    """
+    return key >> NUMBER_BITS, key & MAX_PAGES
+
+
+def key_range(serial: int) -> tuple[int, int]:
+    """Return the lowest and the highest key that a document's pages can have."""
+    return serial << NUMBER_BITS, serial << NUMBER_BITS | MAX_PAGES
+
+
+def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """Open the catalogue; readers and the writer use the same kind of connection.
+
+    Raises:
+        CorruptError: The file is absent or not a catalogue.
+        VersionError: Its tables are newer than this version of Pagetrail.
+    """
+    if not create and not path.exists():
+        raise CorruptError(f"{path} is missing; restore it from a backup")
+    with guard(path):
+        connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, timeout=20.0
+        )
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > SCHEMA:
+        raise VersionError(
+            f"{path} was written by a newer version of Pagetrail (tables {version}, this version "
+            f"reads up to {SCHEMA}): install a newer Pagetrail"
+        )
+    if version == 0:
+        # Both pragmas must come before the first table; a larger page keeps a body in one place.
+        connection.execute("PRAGMA page_size = 8192")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT"
+        )
+    # FULL: a commit is on the disk, not only in the system's cache, before a page is reported.
+    for pragma in ("synchronous = FULL", "cache_size = -16000", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+@contextlib.contextmanager
+def guard(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, with the file and what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise LibraryError(f"cannot use {path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError):
+            raise
+        raise CorruptError(f"{path} is damaged ({error}); restore it from a backup") from error
