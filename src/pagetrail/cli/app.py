@@ -39,7 +39,7 @@ app = typer.Typer(
 
 
 def _or_root(context: typer.Context, value: Path | None) -> Path:
-    """Let ``pagetrail --library DIR COMMAND`` mean the same as ``pagetrail COMMAND --library DIR``."""
+    """Let ``--library DIR`` stand before or after the command."""
     root: Path = context.find_root().params["library"]
     return value or root
 
