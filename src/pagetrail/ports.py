@@ -43,6 +43,8 @@ __all__ = [
     "PageFailed",
     "PageLoaded",
     "Passage",
+    "Place",
+    "PointerBook",
     "Reading",
     "Reply",
     "Resources",
@@ -204,6 +206,42 @@ class Resources(Protocol):
 
     def pages(self, ids: Sequence[str]) -> Sequence[Page]:
         """Return pages by id, in the order asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a numbered thing stands, or where the text points at it; ``block`` is its order."""
+
+    page: str
+    role: Literal["target", "mention"]
+    block: int | None = None
+
+
+@runtime_checkable
+class PointerBook(Protocol):
+    """What a library knows of the numbers on its pages: figures, tables, sections, page labels.
+
+    ``allowed`` is None for the whole library, else the ids of the documents that may appear. Each
+    method returns at most ``limit`` places or page ids, in order of page id.
+    """
+
+    def places(
+        self, kind: str, key: str, *, allowed: frozenset[str] | None, limit: int
+    ) -> Sequence[Place]:
+        """Return where a `types.Reference` of this kind and key stands, targets before mentions.
+
+        A line of a document's outline that opens with such a number is a target as well.
+        """
+        ...
+
+    def labelled(self, label: str, *, allowed: frozenset[str] | None, limit: int) -> Sequence[str]:
+        """Return the pages whose printed label is this one; upper and lower case are alike."""
+        ...
+
+    def numbered(self, number: int, *, allowed: frozenset[str] | None, limit: int) -> Sequence[str]:
+        """Return the pages with this physical number; below zero it counts from the end, -1 is
+        the last page."""
         ...
 
 
