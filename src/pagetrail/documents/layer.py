@@ -277,14 +277,14 @@ def _rectangles(
     """Return left, bottom, right, top of each word in page space, float64 ``[n, 4]``."""
     import numpy as np
 
-    raw = (ctypes.c_float * (8 * len(spans)))()
-    address, loose = ctypes.addressof(raw), api["FPDFText_GetLooseCharBox"]
+    # Each box is left, top, right, bottom.
+    raw = np.zeros((len(spans), 2, 4), dtype=np.float32)
+    address, loose = raw.ctypes.data, api["FPDFText_GetLooseCharBox"]
     for span in spans:
         loose(page, span.first, address)
         loose(page, span.last, address + 16)
         address += 32
-    # Each box is left, top, right, bottom.
-    ends = np.frombuffer(raw, dtype=np.float32).astype(np.float64).reshape(-1, 2, 4)
+    ends = raw.astype(np.float64)
     ends = np.nan_to_num(ends, nan=0.0, posinf=0.0, neginf=0.0)
     low, high = ends.min(axis=1), ends.max(axis=1)
     rects = np.stack([low[:, 0], low[:, 3], high[:, 2], high[:, 1]], axis=1)
@@ -316,14 +316,14 @@ def _assemble(spans: list[_Span], styles: list[_Style], boxes: np.ndarray) -> Te
     rows = np.clip(boxes, 0.0, 1.0).tolist()
     lines: list[list[RawWord]] = []
     current, total, invisible, unmapped = -1, 0, 0, 0
-    for span, style, row, shown in zip(spans, styles, rows, inside, strict=True):
+    for span, style, (x0, y0, x1, y1), shown in zip(spans, styles, rows, inside, strict=True):
         if not shown:
             continue
         if span.line != current:
             lines.append([])
             current = span.line
         flags = style.flags | span.flags
-        lines[-1].append(RawWord(span.text, *row, style.size, flags))
+        lines[-1].append(RawWord(span.text, x0, y0, x1, y1, style.size, flags))
         count = len(span.text)
         total += count
         invisible += count if flags & INVISIBLE else 0

@@ -10,7 +10,7 @@ import ctypes
 import os
 import threading
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DamagedError, PageError, PasswordError
 from ..types import Box, Link, OutlineEntry
@@ -60,17 +60,14 @@ class PdfFile:
         with LOCK:
             handle, self._held = _open(path, source, passwords)
             self._pdf = pypdfium2.PdfDocument(handle)
-            try:
-                self.page_count = len(self._pdf)
-                if self.page_count < 1:
-                    raise DamagedError(source, "the PDF holds no page that can be found")
-                self.metadata = _metadata(self._pdf)
-            except BaseException:
-                self._pdf.close()
-                raise
+            self.page_count = len(self._pdf)
+            self.metadata = _metadata(self._pdf)
+        if self.page_count < 1:
+            self.close()
+            raise DamagedError(source, "the PDF holds no page that can be found")
         self.title = self.metadata.pop("title", "")
 
-    def __enter__(self) -> PdfFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
