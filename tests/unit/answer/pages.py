@@ -24,7 +24,7 @@ def block(
     y: float = 0.1,
     source: str = "layer",
 ) -> Block:
-    """A block; ``\\n`` starts a new line, in a table row ``|`` a new cell in a column of its own."""
+    """A block; ``\\n`` starts a new line, in a table row ``|`` a cell in a column of its own."""
     words: list[Word] = []
     breaks: list[int] = []
     parts = text.split("|") if kind == "table_row" else text.split("\n")
