@@ -81,6 +81,6 @@ office:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "installing LibreOffice for the tests of office documents"; \
 	  export DEBIAN_FRONTEND=noninteractive; \
-	  get() { apt-get install -qq --no-install-recommends $(OFFICE) >/dev/null 2>&1; }; \
+	  get() { apt-get install -y -qq --no-install-recommends $(OFFICE) >/dev/null 2>&1; }; \
 	  get || { apt-get update -qq >/dev/null 2>&1 && get; } && exit 0; fi; \
 	echo "LibreOffice is not installed: the tests of office documents will skip"
