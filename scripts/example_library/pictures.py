@@ -51,7 +51,7 @@ def scan() -> bytes:
     sheet = sheet.rotate(1.4, Image.Resampling.BICUBIC, fillcolor=232)
     sheet = sheet.filter(ImageFilter.GaussianBlur(0.7))
     grain = Image.frombytes("L", sheet.size, random.Random(7).randbytes(1240 * 1754))
-    grain = grain.filter(ImageFilter.GaussianBlur(0.6)).point(lambda v: 128 + (v - 128) // 3)
+    grain = grain.filter(ImageFilter.GaussianBlur(0.6)).point(lambda v: 128 + (v - 128) // 4)
     sheet = ImageChops.add(sheet, grain, scale=1, offset=-134)
     shade = Image.linear_gradient("L").rotate(90).resize(sheet.size).point(lambda v: 225 + v // 9)
     sheet = ImageChops.multiply(sheet, shade)
@@ -103,7 +103,7 @@ def _findings(draw: ImageDraw.ImageDraw, ink: int) -> None:
         ("Fire pump pressure", "7.4 bar", "6.0 bar", "ok"),
         ("Life jackets", "242", "232", "ok"),
         ("Life rafts", "6", "6", "ok"),
-        ("Bilge pump", "310 l/min", "250 l/min", "ok"),
+        ("Bilge pump, per minute", "310 litres", "250 litres", "ok"),
         ("Bow door seal", "worn", "tight", "defect"),
         ("Emergency lights", "11 of 12", "12", "defect"),
         ("Horn", "136 dB", "130 dB", "ok"),
