@@ -1,0 +1,372 @@
+"""Search by words: BM25 over whole pages and over blocks, with the best block of each page.
+
+The indexes are tantivy's, derived from the catalogue and never trusted beyond it. Each remembers,
+in a document of its own that the same atomic commit writes, how far it followed the catalogue;
+`sync` goes on from there, so opening after a kill costs what was missed and not a rebuild. Whole
+pages and blocks are two indexes because BM25's statistics (number and mean length of documents)
+would otherwise mix.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..errors import CorruptError, LibraryError, LockedError, NotFoundError
+from .analysis import ANALYSIS, analyzer, prepare, query_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from ..types import Page
+    from .catalogue import Catalogue
+
+__all__ = ["Channel", "Found", "Lexical", "Mark"]
+
+Channel = Literal["pages", "blocks"]
+_CHANNELS: tuple[Channel, ...] = ("pages", "blocks")
+
+_BLOCK_BITS = 16
+_MAX_BLOCK = (1 << _BLOCK_BITS) - 1
+_HEAP = 32_000_000  # bytes of text that a writer gathers before it cuts a segment
+_BLOCKS_PER_PAGE = 3  # blocks looked at for each page wanted; the best ones share pages
+_BATCH = 256  # pages read from the catalogue at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a channel found: pages, best first, none twice.
+
+    Attributes:
+        keys: int64, page keys.
+        scores: float32, higher is better, comparable within one search.
+        blocks: int32, order of the page's best block; -1 where the channel does not know it.
+    """
+
+    keys: np.ndarray
+    scores: np.ndarray
+    blocks: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def nothing(cls) -> Found:
+        """Return an empty result."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far an index followed the catalogue.
+
+    Attributes:
+        generation: The catalogue's, when the index was committed.
+        seq: All pages that became visible up to this number are in.
+        removal: All removals up to this number are done.
+        analysis: Version of the rules that made terms of text.
+    """
+
+    generation: int = 0
+    seq: int = 0
+    removal: int = 0
+    analysis: int = ANALYSIS
+
+
+class Lexical:
+    """Both indexes of a library.
+
+    Args:
+        folder: The library's ``lexical`` folder.
+        write: Take the right to write; the caller holds the library's lock.
+
+    Raises:
+        CorruptError: An index cannot be opened, and this is not a writer, which would rebuild it.
+    """
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        self._indexes = {name: _Index(folder / name, write=write) for name in _CHANNELS}
+
+    def close(self) -> None:
+        """Let background merges end; what was not committed is forgotten."""
+        for index in self._indexes.values():
+            index.close()
+
+    def marks(self) -> dict[Channel, Mark]:
+        """Return how far each index is, as committed."""
+        return {name: index.mark for name, index in self._indexes.items()}
+
+    def counts(self) -> dict[Channel, int]:
+        """Return the number of committed entries per index: pages, and blocks with text."""
+        return {name: index.count() for name, index in self._indexes.items()}
+
+    def behind(self, catalogue: Catalogue) -> bool:
+        """Say whether the catalogue changed in ways that are not committed here."""
+        seq, removal = _ends(catalogue)
+        return any(
+            (mark.seq, mark.removal) != (seq, removal) or mark.analysis != ANALYSIS
+            for mark in self.marks().values()
+        )
+
+    def sync(self, catalogue: Catalogue, fresh: Mapping[int, Page] | None = None) -> int:
+        """Take in what changed in the catalogue; it can be found after `commit`.
+
+        Args:
+            catalogue: The truth.
+            fresh: Pages just stored, by key, to spare reading them back.
+
+        Returns:
+            The number of pages taken in.
+        """
+        indexes = self._indexes.values()
+        for seq, document in catalogue.removed_after(min(i.removal for i in indexes)):
+            for index in indexes:
+                index.remove(seq, document)
+        total = 0
+        while True:
+            rows = catalogue.visible_after(min(i.seq for i in indexes), _BATCH)
+            if not rows:
+                return total
+            pages = dict(fresh or {})
+            pages.update(catalogue.pages_by_key([key for _, key in rows if key not in pages]))
+            for seq, key in rows:
+                self._add(seq, key, pages.get(key))
+            total += len(rows)
+
+    def commit(self, catalogue: Catalogue) -> None:
+        """Make durable and searchable what `sync` took in; nothing is written without a change."""
+        generation = catalogue.generation()
+        for index in self._indexes.values():
+            index.commit(generation)
+
+    def refresh(self) -> None:
+        """See what another process has committed."""
+        for index in self._indexes.values():
+            index.reload()
+
+    def rebuild(self, catalogue: Catalogue) -> int:
+        """Drop both indexes and make them anew from the catalogue; returns the number of pages."""
+        for index in self._indexes.values():
+            index.clear()
+        total = self.sync(catalogue)
+        self.commit(catalogue)
+        return total
+
+    def search(
+        self,
+        text: str,
+        channel: Channel,
+        *,
+        limit: int,
+        documents: frozenset[int] | None = None,
+    ) -> Found:
+        """Return the best pages for a question.
+
+        Args:
+            text: Anything; never parsed as a query language.
+            channel: ``pages`` scores whole pages, ``blocks`` the best block of each page.
+            limit: Most pages to return. For ``blocks`` the best ``3 * limit`` blocks are looked at,
+                so fewer pages may come back than match.
+            documents: Serials of the documents that may appear; None for all.
+
+        Raises:
+            NotFoundError: There is no such channel.
+        """
+        if channel not in self._indexes:
+            raise NotFoundError(f"no lexical channel {channel!r}; there are pages and blocks")
+        terms = query_terms(text)
+        if not terms or limit < 1 or (documents is not None and not documents):
+            return Found.nothing()
+        blocks = channel == "blocks"
+        count = limit * _BLOCKS_PER_PAGE if blocks else limit
+        places, scores = self._indexes[channel].search(terms, count, documents)
+        if not blocks:
+            return Found(places, scores, np.full(len(places), -1, np.int32))
+        keys, first = np.unique(places >> _BLOCK_BITS, return_index=True)
+        order = np.argsort(first)[:limit]
+        first = first[order]
+        return Found(keys[order], scores[first], (places[first] & _MAX_BLOCK).astype(np.int32))
+
+    def _add(self, seq: int, key: int, page: Page | None) -> None:
+        texts = [] if page is None else [(b.order, prepare(b.text)) for b in page.blocks]
+        document = key >> 20
+        whole = "\n".join(text for _, text in texts)
+        self._indexes["pages"].add(seq, document, [(key, whole)] if page else [])
+        self._indexes["blocks"].add(
+            seq,
+            document,
+            [(key << _BLOCK_BITS | min(order, _MAX_BLOCK), text) for order, text in texts],
+        )
+
+
+class _Index:
+    """One tantivy index: entries of text, each with its document's serial and a place."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        self._path = path
+        self._write = write
+        self._writer: Any = None
+        self._index: Any = None
+        self._searcher: Any = None
+        self.mark = Mark()
+        self.seq = self.removal = 0
+        self._open()
+
+    def _open(self) -> None:
+        import tantivy
+
+        try:
+            if tantivy.Index.exists(str(self._path)) if self._path.exists() else False:
+                self._attach(tantivy.Index.open(str(self._path)))
+                if self.mark.analysis != ANALYSIS and self._write:
+                    self.clear()
+                return
+        except Exception as error:  # tantivy raises ValueError, OSError and its own panics
+            if not self._write:
+                raise CorruptError(
+                    f"the search index {self._path} is damaged ({error}); run doctor --repair"
+                ) from error
+        if self._write:
+            self.clear()
+
+    def _attach(self, index: Any) -> None:
+        index.register_tokenizer("terms", analyzer())
+        index.config_reader("manual")
+        self._index = index
+        self.reload()
+        self.seq, self.removal = self.mark.seq, self.mark.removal
+
+    def clear(self) -> None:
+        """Start over with nothing in it."""
+        import tantivy
+
+        self.close()
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._path.mkdir(parents=True)
+        builder = tantivy.SchemaBuilder()
+        builder.add_text_field("text", tokenizer_name="terms", index_option="freq")
+        builder.add_unsigned_field("document", indexed=True)
+        builder.add_unsigned_field("place", fast=True)
+        builder.add_text_field("mark", stored=True, tokenizer_name="raw", index_option="basic")
+        self._attach(tantivy.Index(builder.build(), path=str(self._path)))
+
+    def close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with contextlib.suppress(ValueError):
+                writer.rollback()
+                writer.wait_merging_threads()
+
+    def reload(self) -> None:
+        if self._index is None:
+            self._open()
+            return
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self.mark = self._read_mark()
+
+    def count(self) -> int:
+        return 0 if self._searcher is None else max(0, self._searcher.num_docs - 1)
+
+    def add(self, seq: int, document: int, entries: Sequence[tuple[int, str]]) -> None:
+        if seq <= self.seq:
+            return
+        for place, text in entries:
+            self._put(document, place, text=text)
+        self.seq = seq
+
+    def remove(self, seq: int, document: int) -> None:
+        if seq <= self.removal:
+            return
+        self._drop(document)
+        self.removal = seq
+
+    def commit(self, generation: int) -> None:
+        if (self.seq, self.removal) == (self.mark.seq, self.mark.removal):
+            return
+        mark = Mark(generation, self.seq, self.removal)
+        # Serial 0 belongs to no document: its only entry carries the mark.
+        self._drop(0)
+        self._put(0, 0, mark=json.dumps(asdict(mark)))
+        try:
+            self._writer.commit()
+        except ValueError as error:
+            raise LibraryError(f"cannot write the search index {self._path}: {error}") from error
+        self.reload()
+
+    def search(
+        self, terms: Sequence[str], limit: int, documents: frozenset[int] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        from tantivy import Occur, Query
+
+        if self._index is None:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        schema, searcher = self._index.schema, self._searcher
+        query = Query.boolean_query(
+            [(Occur.Should, Query.term_query(schema, "text", term, "freq")) for term in terms]
+        )
+        if documents is not None:
+            if len(documents) == 1:
+                (one,) = documents
+                inside = Query.term_query(schema, "document", one, "basic")
+            else:
+                inside = Query.term_set_query(schema, "document", sorted(documents))
+            inside = Query.const_score_query(inside, 0.0)
+            query = Query.boolean_query([(Occur.Must, inside), (Occur.Must, query)])
+        hits = searcher.search(query, limit, count=False).hits
+        places = searcher.fast_field_values("place", [address for _, address in hits])
+        return np.array(places, np.int64), np.array([score for score, _ in hits], np.float32)
+
+    def _drop(self, document: int) -> None:
+        from tantivy import Query
+
+        # Deleting by term compares a signed number with the unsigned field and finds nothing.
+        query = Query.term_query(self._index.schema, "document", document, "basic")
+        self._open_writer().delete_documents_by_query(query)
+
+    def _put(self, document: int, place: int, *, text: str = "", mark: str = "") -> None:
+        from tantivy import Document
+
+        entry = Document()
+        entry.add_unsigned("document", document)
+        entry.add_unsigned("place", place)
+        if text:
+            entry.add_text("text", text)
+        if mark:
+            entry.add_text("mark", mark)
+        try:
+            self._open_writer().add_document(entry)
+        except ValueError as error:
+            raise LibraryError(f"cannot write the search index {self._path}: {error}") from error
+
+    def _open_writer(self) -> Any:
+        if self._writer is None:
+            if not self._write:
+                raise LibraryError("the library was opened for reading only")
+            try:
+                self._writer = self._index.writer(_HEAP, 1)
+            except ValueError as error:
+                raise LockedError(f"another process is writing to {self._path}: {error}") from error
+        return self._writer
+
+    def _read_mark(self) -> Mark:
+        from tantivy import Query
+
+        query = Query.term_query(self._index.schema, "document", 0, "basic")
+        hits = self._searcher.search(query, 1, count=False).hits
+        if not hits:
+            return Mark()
+        return Mark(**json.loads(self._searcher.doc(hits[0][1])["mark"][0]))
+
+
+def _ends(catalogue: Catalogue) -> tuple[int, int]:
+    """Return the highest visible seq and the highest removal of the catalogue."""
+    seq = catalogue.rows("SELECT coalesce(max(seq), 0) FROM pages WHERE seq IS NOT NULL")[0][0]
+    removal = catalogue.rows("SELECT coalesce(max(seq), 0) FROM removals")[0][0]
+    return int(seq), int(removal)
