@@ -37,7 +37,7 @@ check: $(READY_DEV)
 bench: $(READY_DEV)
 	@if [ ! -d "$${PAGETRAIL_DATA:-}" ]; then \
 	  echo "bench: PAGETRAIL_DATA names no folder; nothing was measured"; exit 0; fi; \
-	for script in tests/bench/[!_]*.py; do \
+	for script in $$(grep -l '__name__ == "__main__"' tests/bench/*.py); do \
 	  echo "== $$script"; $(BIN)/python "$$script"; done
 
 ## examples  write examples/ anew; the same bytes come out every time
