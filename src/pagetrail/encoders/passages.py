@@ -83,32 +83,33 @@ def _pieces(blocks: tuple[Block, ...] | list[Block]) -> Iterator[tuple[Block, li
             for word in block.text.split()
             for part in (word[i : i + _LONGEST_WORD] for i in range(0, len(word), _LONGEST_WORD))
         ]
-        while words:
-            end = _cut(words)
-            yield block, words[:end]
-            words = words[end:]
+        start, tokens = 0, sum(cost for _, cost in words)
+        while start < len(words):
+            end = _cut(words, start, tokens)
+            yield block, words[start:end]
+            tokens -= sum(cost for _, cost in words[start:end])
+            start = end
 
 
-def _cut(words: list[_Word]) -> int:
-    """Return how many of the words go into the next passage; all when they fit.
+def _cut(words: list[_Word], start: int, tokens: int) -> int:
+    """Return where the passage that begins at ``start`` ends; ``tokens`` is the cost of the rest.
 
     The rest is shared out evenly, so that no scrap remains at the end; within the last quarter the
     cut moves back to the end of a sentence if there is one.
     """
-    total = sum(tokens for _, tokens in words)
-    parts = max(-(-len(words) // MAX_WORDS), -(-total // MAX_TOKENS))
-    if parts == 1:
+    rest = len(words) - start
+    parts = max(-(-rest // MAX_WORDS), -(-tokens // MAX_TOKENS))
+    if parts <= 1:
         return len(words)
-    target, taken, end = total / parts, 0, 0
-    while end < min(len(words), MAX_WORDS) and taken + words[end][1] <= MAX_TOKENS:
-        if taken >= target and end:
-            break
+    limit = start + min(rest, MAX_WORDS)
+    taken, end = words[start][1], start + 1
+    while end < limit and taken < tokens / parts and taken + words[end][1] <= MAX_TOKENS:
         taken += words[end][1]
         end += 1
-    for candidate in range(end, max(1, end * 3 // 4), -1):
-        if _SENTENCE_END.search(words[candidate - 1][0]):
+    for candidate in range(end, start + (end - start) * 3 // 4, -1):
+        if candidate < len(words) and _SENTENCE_END.search(words[candidate - 1][0]):
             return candidate
-    return max(end, 1)
+    return end
 
 
 def _tokens(word: str) -> int:
