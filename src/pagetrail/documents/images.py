@@ -158,7 +158,8 @@ def _opened(path: Path, source: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Image.open(path, formats=_FORMATS)
+            Image.init()
+            return Image.open(path, formats=[f for f in _FORMATS if f in Image.OPEN])
     except Image.DecompressionBombError as error:
         raise LimitError(source, f"the picture is too large to decode safely: {error}") from error
     except UnidentifiedImageError as error:

@@ -203,7 +203,7 @@ def _write(pen: Any, fonts: _Fonts, word: Word, size: tuple[int, int]) -> None:
     width, height = size
     x0, y0 = word.box.x0 * width, word.box.y0 * height
     room, tall = (word.box.x1 * width) - x0, (word.box.y1 * height) - y0
-    wide = not word.text.isascii()
+    wide = max(word.text) > "\u024f"
     letters = max(1, int(tall * 0.85))
     font = fonts.get(letters, wide=wide)
     left, top, right, bottom = font.getbbox(word.text)
