@@ -1,0 +1,98 @@
+"""A small world for pipelines: channels are tables of scores, pages are numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pagetrail.errors import NotFoundError
+from pagetrail.types import Hit, Page, Query, page_id, split_page_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pagetrail.ports import Place
+
+
+@dataclass
+class World:
+    """`ports.Resources` over given scores: channel to page id to score."""
+
+    channels: Mapping[str, Mapping[str, float]]
+    total: int = 10
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    def search(self, channel: str, query: Query, limit: int) -> Sequence[Hit]:
+        self.asked.append((channel, limit))
+        if channel not in self.channels:
+            raise NotFoundError(f"no channel {channel!r}")
+        scores = self.channels[channel]
+        ordered = sorted(scores, key=lambda p: (-scores[p], p))[:limit]
+        return [Hit(p, scores[p], block=3 if channel == "blocks" else None) for p in ordered]
+
+    def page_total(self, query: Query) -> int:
+        return self.total
+
+    def pages(self, ids: Sequence[str]) -> Sequence[Page]:
+        return [Page(*split_page_id(i), width=600, height=800) for i in ids]
+
+
+@dataclass
+class Book:
+    """`ports.PointerBook` over plain tables; a document is (page count, labels by number)."""
+
+    documents: Mapping[str, int]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    things: Mapping[tuple[str, str], Sequence[Place]] = field(default_factory=dict)
+
+    def places(
+        self, kind: str, key: str, *, allowed: frozenset[str] | None, limit: int
+    ) -> Sequence[Place]:
+        found = [p for p in self.things.get((kind, key), ()) if _inside(p.page, allowed)]
+        return sorted(found, key=lambda p: (p.role == "mention", p.page))[:limit]
+
+    def labelled(self, label: str, *, allowed: frozenset[str] | None, limit: int) -> Sequence[str]:
+        found = (p for p, own in self.labels.items() if own.upper() == label.upper())
+        return sorted(p for p in found if _inside(p, allowed))[:limit]
+
+    def numbered(self, number: int, *, allowed: frozenset[str] | None, limit: int) -> Sequence[str]:
+        found = []
+        for document, count in self.documents.items():
+            wanted = number if number > 0 else count + 1 + number
+            if 1 <= wanted <= count and (allowed is None or document in allowed):
+                found.append(page_id(document, wanted))
+        return sorted(found)[:limit]
+
+
+def _inside(page: str, allowed: frozenset[str] | None) -> bool:
+    return allowed is None or split_page_id(page)[0] in allowed
+
+
+@pytest.fixture
+def world() -> World:
+    return World(
+        {
+            "words": {"a#p0001": 3.0, "a#p0002": 1.0},
+            "meaning": {"a#p0001": 0.2, "a#p0002": 0.5, "a#p0003": 0.4},
+            "blocks": {"a#p0002": 2.0},
+            "pointer": {"a#p0004": 1.0},
+            "nothing": {},
+        }
+    )
+
+
+@pytest.fixture
+def query() -> Query:
+    return Query("where is it?")
+
+
+@pytest.fixture(scope="session")
+def make_world() -> type[World]:
+    return World
+
+
+@pytest.fixture(scope="session")
+def make_book() -> type[Book]:
+    return Book
