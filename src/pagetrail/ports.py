@@ -34,6 +34,7 @@ __all__ = [
     "DocumentOpened",
     "Draft",
     "Encoder",
+    "Found",
     "Index",
     "Judge",
     "LoadEvent",
@@ -189,11 +190,28 @@ class Index(Protocol):
 # --- retrieve ------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a channel found, in columns, so that a search of many pages stays cheap.
+
+    Attributes:
+        keys: int64 ``[n]``, the library's own numbers for pages, none twice, in any order.
+        scores: float ``[n]``, higher is better, comparable within one search.
+        blocks: int32 ``[n]``, order of the page's best block, -1 where unknown; None: all unknown.
+        ways: For channels that have more to say than their name: key to how the page was reached.
+    """
+
+    keys: np.ndarray
+    scores: np.ndarray
+    blocks: np.ndarray | None = None
+    ways: Mapping[int, str] = field(default_factory=dict)
+
+
 class Resources(Protocol):
     """What a running pipeline may ask of the library: a value stays a value, this is the world."""
 
-    def search(self, channel: str, query: Query, limit: int) -> Sequence[Hit]:
-        """Return a channel's best pages within the query's scope, best first.
+    def find(self, channel: str, query: Query, limit: int) -> Found:
+        """Return a channel's best pages within the query's scope.
 
         Raises:
             NotFoundError: The library has no such channel.
@@ -202,6 +220,14 @@ class Resources(Protocol):
 
     def page_total(self, query: Query) -> int:
         """Return the number of pages in the query's scope."""
+        ...
+
+    def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
+        """Return the ids of pages, in the order asked."""
+        ...
+
+    def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
+        """Return the numbers of pages, in the order asked; `page_ids` backwards."""
         ...
 
     def pages(self, ids: Sequence[str]) -> Sequence[Page]:
