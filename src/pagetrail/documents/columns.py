@@ -1,0 +1,188 @@
+"""Reading order: columns and bands found by the white space between segments.
+
+A recursive cut of the page (after the XY-cut of Nagy and Seth, 1984) with two changes: a gutter may
+be crossed by headings and figures that span it, which then part the columns into bands; and white
+space between the columns of a *table* is no gutter, because a table is read row by row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .lines import BULLET
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .lines import Segment
+
+__all__ = ["regions"]
+
+_BINS = 256
+_DEPTH = 12
+_CROSSING = 0.35  # share of a region's segments that may span a gutter
+_FEWEST = 3  # lines a column needs
+_TRIES = 3
+
+
+def regions(segments: Sequence[Segment], *, rtl: bool = False) -> list[list[Segment]]:
+    """Return groups of segments in reading order; inside a group, rows are read top to bottom."""
+    if not segments:
+        return []
+    return _cut(list(segments), 0, rtl=rtl)
+
+
+def _cut(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Segment]]:
+    if len(items) < 2 * _FEWEST or depth >= _DEPTH:
+        return [items]
+    for left, right in _gutters(items):
+        bands = _bands(items, left, right)
+        if bands is None:
+            continue
+        result: list[list[Segment]] = []
+        for columns in bands:
+            ordered = reversed(columns) if rtl and len(columns) > 1 else columns
+            for column in ordered:
+                result += _cut(column, depth + 1, rtl=rtl)
+        return result
+    return _split_down(items, depth, rtl=rtl)
+
+
+def _split_down(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Segment]]:
+    """Cut at the largest horizontal gap; undone when neither part has columns of its own."""
+    ordered = sorted(items, key=lambda s: s.y0)
+    height = sorted(s.y1 - s.y0 for s in ordered)[len(ordered) // 2]
+    best, place, bottom = 0.6 * height, 0, ordered[0].y1
+    for index, item in enumerate(ordered):
+        if item.y0 - bottom > best:
+            best, place = item.y0 - bottom, index
+        bottom = max(bottom, item.y1)
+    if not place:
+        return [items]
+    above = _cut(ordered[:place], depth + 1, rtl=rtl)
+    below = _cut(ordered[place:], depth + 1, rtl=rtl)
+    if len(above) == 1 and len(below) == 1:
+        return [items]
+    return above + below
+
+
+def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
+    """Return vertical strips of white space, as (left, right) in points, the most likely first."""
+    start = min(s.x0 for s in items)
+    width = max(s.x1 for s in items) - start
+    if width <= 0:
+        return []
+    step = width / _BINS
+    change = [0] * (_BINS + 1)
+    for s in items:
+        first = min(int((s.x0 - start) / step), _BINS - 1)
+        last = min(int((s.x1 - start) / step - 1e-6), _BINS - 1)
+        change[first] += 1
+        change[max(first, last) + 1] -= 1
+    cover, total = [], 0
+    for value in change[:-1]:
+        total += value
+        cover.append(total)
+    size = sorted(s.size or s.y1 - s.y0 for s in items)[len(items) // 2]
+    need = max(2, int(0.9 * size / step))
+    allowed = int(_CROSSING * len(items))
+    found: list[tuple[float, float, float]] = []
+    for limit in sorted({0, allowed // 3, allowed}):
+        for a, b in _valleys(cover, limit):
+            if b - a < need or a == 0 or b == _BINS:
+                continue
+            left, right = start + a * step, start + b * step
+            before = sum(1 for s in items if s.x1 <= left + step)
+            after = sum(1 for s in items if s.x0 >= right - step)
+            if min(before, after) >= _FEWEST:
+                # A gutter in the middle that few lines cross beats a wide one near the edge.
+                worth = min(before, after) * (1 + min(b - a, 40) / 40) / (1 + limit)
+                found.append((worth, left, right))
+    found.sort(reverse=True)
+    distinct: list[tuple[float, float]] = []
+    for _, left, right in found:
+        if all(right <= l or left >= r for l, r in distinct):
+            distinct.append((left, right))
+    return distinct[:_TRIES]
+
+
+def _valleys(cover: list[int], limit: int) -> list[tuple[int, int]]:
+    """Return runs of bins, first and one past the last, covered by at most ``limit`` segments."""
+    runs, begin = [], -1
+    for index, value in enumerate(cover):
+        if value <= limit:
+            if begin < 0:
+                begin = index
+        elif begin >= 0:
+            runs.append((begin, index))
+            begin = -1
+    if begin >= 0:
+        runs.append((begin, len(cover)))
+    return runs
+
+
+def _bands(
+    items: list[Segment], left: float, right: float
+) -> list[list[list[Segment]]] | None:
+    """Part a region into bands of one or two columns; None when the strip is no gutter.
+
+    Returns:
+        From top to bottom; a band is ``[segments]`` or ``[left segments, right segments]``.
+    """
+    middle = (left + right) / 2
+    bands: list[tuple[bool, list[Segment]]] = []
+    for item in sorted(items, key=lambda s: s.y0):
+        spans = item.x0 < middle - 0.1 * item.size and item.x1 > middle + 0.1 * item.size
+        if bands and bands[-1][0] == spans:
+            bands[-1][1].append(item)
+        else:
+            bands.append((spans, [item]))
+    result: list[list[list[Segment]]] = []
+    cut = False
+    for spans, band in bands:
+        sides = [[], []] if spans else _sides(band, middle)
+        if not spans and _are_columns(sides, left, right):
+            result.append(sides)
+            cut = True
+        elif result and len(result[-1]) == 1:
+            result[-1][0].extend(band)
+        else:
+            result.append([band])
+    return result if cut else None
+
+
+def _sides(band: list[Segment], middle: float) -> list[list[Segment]]:
+    sides: list[list[Segment]] = [[], []]
+    for item in band:
+        sides[(item.x0 + item.x1) / 2 > middle].append(item)
+    return sides
+
+
+def _are_columns(sides: list[list[Segment]], left: float, right: float) -> bool:
+    """Return whether the two sides are columns of text, not of one table."""
+    few, many = sorted(sides, key=len)
+    if not few or (len(few) < _FEWEST and len(many) < 4 * _FEWEST):
+        return False
+    aligned = 0
+    for item in few:
+        near = 0.3 * item.height
+        middle = item.middle
+        if any(abs(other.middle - middle) < near for other in many):
+            aligned += 1
+    if aligned < 0.6 * len(few):
+        return True
+    if any(sum(_is_item(s) for s in side) >= max(2, 0.3 * len(side)) for side in sides):
+        return True
+    lengths = [sum(s.chars for s in side) / len(side) for side in sides]
+    if min(lengths) < 18:
+        return False
+    # Lines of prose fill their column; a table's cells rarely do.
+    fills = []
+    for side in sides:
+        width = max(s.x1 for s in side) - min(s.x0 for s in side)
+        fills.append(sum(s.x1 - s.x0 for s in side) / max(width * len(side), 1e-9))
+    return min(fills) > 0.5 or right - left < 3 * few[0].size
+
+
+def _is_item(segment: Segment) -> bool:
+    return len(segment.words) > 1 and BULLET.match(segment.text.partition(" ")[0]) is not None

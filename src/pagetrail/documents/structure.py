@@ -1,0 +1,254 @@
+"""A page put together: words of the text layer and of OCR to blocks in reading order."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..types import Block, Page
+from .bidi import fold, is_rtl
+from .blocks import Draft, body_blocks, rank_headings, running
+from .columns import regions
+from .lines import Rect, Segment, body_size, cut_line
+from .references import find_references
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+
+    from ..ports import Reading
+    from ..types import Link, Word
+    from .quality import LayerVerdict
+    from .raw import RawWord
+
+__all__ = ["build_page"]
+
+_OCR_EM = 0.72  # font size as a share of the height of a box that OCR found
+_LAYER_EM = 0.8
+_COVERED = 0.3  # an OCR word with so much of it under layer words is known already
+
+
+class _Entry(NamedTuple):
+    """A word from either source, its box in fractions of the displayed page."""
+
+    text: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    size: float
+    turn: int
+
+
+_Lines = list[list[_Entry]]
+
+
+def build_page(
+    *,
+    document: str,
+    number: int,
+    label: str | None,
+    width: float,
+    height: float,
+    lines: Sequence[Sequence[RawWord]],
+    ocr: Reading | None,
+    verdict: LayerVerdict,
+    links: Sequence[Link] = (),
+) -> Page:
+    """Return a page from its text layer and, where it was asked for, its OCR reading.
+
+    Args:
+        document: Id of the document.
+        number: 1-based physical number.
+        label: Printed page label, if it differs.
+        width: Displayed width, points.
+        height: Displayed height, points.
+        lines: The text layer's words, line by line, in the order of the layer.
+        ocr: What OCR read on a picture of the displayed page; None when it did not run.
+        verdict: Whether the layer is trusted. If it is, OCR only adds what the layer does not hold;
+            if not, OCR gives the blocks and the layer is kept as the alternate reading.
+        links: Links to other pages.
+    """
+    layer = _layer_lines(lines)
+    seen = _ocr_lines(ocr) if ocr is not None else []
+    notes = []
+    if verdict.trusted:
+        added = _uncovered(seen, layer) if layer else seen
+        blocks = _blocks(layer, added, width, height)
+        alternate: tuple[Block, ...] = ()
+    else:
+        blocks = _blocks([], seen, width, height)
+        alternate = _blocks(layer, [], width, height)
+        if layer:
+            notes.append(f"The text layer is not used: {verdict.reason}.")
+    from_ocr = sum(len(b.text) if b.source == "ocr" else -len(b.text) for b in blocks)
+    return Page(
+        document=document,
+        number=number,
+        width=width,
+        height=height,
+        label=label,
+        turn=ocr.turn if ocr is not None and not (verdict.trusted and layer) else 0,
+        text_source="none" if not blocks else "ocr" if from_ocr > 0 else "layer",
+        blocks=blocks,
+        alternate=alternate,
+        links=tuple(links),
+        references=find_references(blocks),
+        notes=tuple(notes),
+    )
+
+
+def _layer_lines(lines: Iterable[Sequence[RawWord]]) -> _Lines:
+    result: _Lines = []
+    for line in lines:
+        entries = []
+        for word in line:
+            text = word.text if word.text.isascii() else fold(word.text)
+            if text:
+                entries.append(
+                    _Entry(text, *word[1:5], word.size, (360 - word.turn) % 360)
+                )
+        if entries:
+            result.append(entries)
+    return result
+
+
+def _ocr_lines(reading: Reading) -> _Lines:
+    result: _Lines = []
+    for line in reading.lines:
+        entries = [
+            _Entry(text, w.box.x0, w.box.y0, w.box.x1, w.box.y1, 0.0, reading.turn)
+            for w in line
+            if (text := fold(w.text))
+        ]
+        if entries:
+            result.append(entries)
+    return result
+
+
+def _uncovered(seen: _Lines, layer: _Lines) -> _Lines:
+    """Return the OCR words that stand where the layer has none."""
+    import numpy as np
+
+    known = np.array([e[1:5] for line in layer for e in line], dtype=np.float32)
+    result = []
+    for line in seen:
+        boxes = np.array([e[1:5] for e in line], dtype=np.float32)
+        low = np.maximum(boxes[:, None, :2], known[None, :, :2])
+        high = np.minimum(boxes[:, None, 2:], known[None, :, 2:])
+        shared = np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
+        area = np.maximum((boxes[:, 2:] - boxes[:, :2]).prod(axis=1), 1e-9)
+        fresh = (shared / area < _COVERED).tolist()
+        # A line that is half known was read by the layer; the rest would be its torn pieces.
+        if sum(fresh) > len(line) / 2:
+            result.append([e for e, new in zip(line, fresh, strict=True) if new])
+    return result
+
+
+def _blocks(layer: _Lines, seen: _Lines, width: float, height: float) -> tuple[Block, ...]:
+    """Order and group the words of one page; empty without words."""
+    entries: list[_Entry] = []
+    groups: dict[int, list[Segment]] = {}
+    chars: dict[int, int] = {}
+    for lines, is_ocr in ((layer, False), (seen, True)):
+        slope = _slope(lines, width, height) if is_ocr else 0.0
+        for line in lines:
+            # Words of one line that are turned differently are lines of their own.
+            for turn in {e.turn for e in line}:
+                part = [e for e in line if e.turn == turn]
+                rects = _upright(part, len(entries), width, height, ocr=is_ocr)
+                if slope:
+                    rects = _level(rects, slope)
+                entries += part
+                segments = cut_line(rects, ocr=is_ocr)
+                groups.setdefault(turn, []).extend(segments)
+                chars[turn] = chars.get(turn, 0) + sum(s.chars for s in segments)
+    if not entries:
+        return ()
+    drafts: list[Draft] = []
+    footers: list[Draft] = []
+    for turn in sorted(groups, key=lambda t: -chars[t]):
+        tall = height if turn in (0, 180) else width
+        body, below = _group_blocks(groups[turn], tall, edges=not drafts)
+        drafts += body
+        footers += below
+    return _pack(drafts + footers, entries)
+
+
+def _upright(
+    line: Sequence[_Entry], first: int, width: float, height: float, *, ocr: bool
+) -> list[Rect]:
+    """Return words as rectangles in points, the page turned so that they stand upright."""
+    result = []
+    for word, (text, x0, y0, x1, y1, size, turn) in enumerate(line, first):
+        a0, a1, b0, b1 = x0 * width, x1 * width, y0 * height, y1 * height
+        if turn == 90:
+            a0, a1, b0, b1 = height - b1, height - b0, a0, a1
+        elif turn == 180:
+            a0, a1, b0, b1 = width - a1, width - a0, height - b1, height - b0
+        elif turn == 270:
+            a0, a1, b0, b1 = b0, b1, width - a1, width - a0
+        if size <= 0:
+            size = (b1 - b0) * (_OCR_EM if ocr else _LAYER_EM)
+        result.append(Rect(word, text, a0, b0, a1, b1, size))
+    return result
+
+
+def _slope(lines: _Lines, width: float, height: float) -> float:
+    """Return by how much lines fall per point to the right: the skew of a scan."""
+    slopes = []
+    for line in lines:
+        if len(line) < 3:
+            continue
+        rects = _upright([line[0], line[-1]], 0, width, height, ocr=True)
+        run = rects[1].x0 - rects[0].x0
+        if run > 5 * rects[0].size:
+            fall = (rects[1].y0 + rects[1].y1 - rects[0].y0 - rects[0].y1) / 2
+            slopes.append(fall / run)
+    slope = median(slopes) if len(slopes) >= 3 else 0.0
+    return slope if 0.003 < abs(slope) < 0.2 else 0.0
+
+
+def _level(rects: list[Rect], slope: float) -> list[Rect]:
+    return [
+        r._replace(y0=r.y0 - slope * (r.x0 + r.x1) / 2, y1=r.y1 - slope * (r.x0 + r.x1) / 2)
+        for r in rects
+    ]
+
+
+def _group_blocks(
+    segments: list[Segment], height: float, *, edges: bool
+) -> tuple[list[Draft], list[Draft]]:
+    """Return the blocks of the text that stands one way: header and body, then footer."""
+    body = body_size(segments)
+    ocr = all(s.ocr for s in segments)
+    rtl = sum(s.chars for s in segments if s.rtl) > sum(s.chars for s in segments) / 2
+    above, middle, below = running(segments, height, body) if edges else ([], segments, [])
+    drafts = [d._replace(kind="header") for d in body_blocks(above, body, rtl=rtl, ocr=ocr)]
+    for region in regions(middle, rtl=rtl):
+        drafts += body_blocks(region, body, rtl=rtl, ocr=ocr)
+    footers = [d._replace(kind="footer") for d in body_blocks(below, body, rtl=rtl, ocr=ocr)]
+    return drafts, footers
+
+
+def _pack(drafts: Sequence[Draft], entries: Sequence[_Entry]) -> tuple[Block, ...]:
+    """Turn drafts into blocks; the boxes of the whole page are rounded in one go."""
+    import numpy as np
+
+    boxes = np.array([e[1:5] for e in entries], dtype=np.float64)
+    grid = np.clip(np.rint(boxes * 65535), 0, 65535).astype("<u2")
+    return tuple(
+        Block(
+            text=draft.text,
+            kind=draft.kind,
+            order=order,
+            grid=grid[draft.words].tobytes(),
+            breaks=tuple(draft.breaks),
+            level=level,
+            source="ocr" if draft.ocr else "layer",
+        )
+        for order, (draft, level) in enumerate(
+            zip(drafts, rank_headings(drafts), strict=True)
+        )
+    )
