@@ -12,17 +12,18 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from ..errors import UsageError
-from ..types import Part
-from .combine import merge, run_all, step
-from .pipeline import Pipeline, check_inputs, indent
+from .pipeline import Pipeline, check_inputs, in_fixed_order, indent, table_each
+from .table import Table, combine, step
 from .value import as_number, piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..ports import Resources
-    from ..types import Query, Ranking, Trace
+    from ..types import Query, Trace
 
 __all__ = ["Fuse", "fuse", "reciprocal_ranks", "zscores"]
 
@@ -30,11 +31,11 @@ Method = Literal["zscore", "rrf"]
 _RANK_OFFSET = 60
 
 
-def zscores(scores: Sequence[float], total: int) -> tuple[list[float], float]:
+def zscores(scores: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     """Return each score in standard deviations from the mean over all pages in scope.
 
     Args:
-        scores: What a channel gave to the pages it returned; finite.
+        scores: float ``[n]``, what a channel gave to the pages it returned; finite.
         total: Pages in scope; those not returned count as 0, the score of a page without a match.
             A channel whose scores can be negative puts them at its lowest score instead, so that
             silence never beats a bad match.
@@ -43,26 +44,33 @@ def zscores(scores: Sequence[float], total: int) -> tuple[list[float], float]:
         The z-scores in the order given, and the z-score of a page that was not returned. The
         deviation is the population's (divided by n). Where all pages are alike every z-score is 0.
 
-    >>> zscores([3.0, 1.0], total=4)[0]
-    [1.632993161855452, 0.0]
+    >>> zscores(np.array([3.0, 1.0]), total=4)[0].round(3).tolist()
+    [1.633, 0.0]
     """
-    total = max(total, len(scores))
+    values = scores.tolist()
+    total = max(total, len(values))
     if not total:
-        return [], 0.0
-    floor = min(0.0, min(scores, default=0.0))
-    missing = total - len(scores)
-    mean = (math.fsum(scores) + missing * floor) / total
-    spread = math.fsum((s - mean) ** 2 for s in scores) + missing * (floor - mean) ** 2
+        return np.zeros(0), 0.0
+    floor = min(0.0, min(values, default=0.0))
+    missing = total - len(values)
+    # Exact sums: the order in which a channel lists its pages must not change the result.
+    mean = (math.fsum(values) + missing * floor) / total
+    spread = math.fsum(((scores - mean) ** 2).tolist()) + missing * (floor - mean) ** 2
     deviation = math.sqrt(spread / total)
     # Below this the differences are rounding noise of equal scores.
     if deviation <= 1e-9 * max(abs(mean), abs(floor), 1e-300):
-        return [0.0] * len(scores), 0.0
-    return [(s - mean) / deviation for s in scores], (floor - mean) / deviation
+        return np.zeros(len(values)), 0.0
+    return (scores - mean) / deviation, (floor - mean) / deviation
 
 
-def reciprocal_ranks(count: int) -> list[float]:
-    """Return ``1 / (60 + rank)`` for ranks 1 to ``count``."""
-    return [1.0 / (_RANK_OFFSET + rank) for rank in range(1, count + 1)]
+def reciprocal_ranks(scores: np.ndarray) -> np.ndarray:
+    """Return ``1 / (60 + rank)``, rank 1 for the highest score; equal scores share the best rank.
+
+    >>> (1 / reciprocal_ranks(np.array([0.2, 0.9, 0.2]))).round().tolist()
+    [62.0, 61.0, 62.0]
+    """
+    above = len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+    return 1.0 / (_RANK_OFFSET + 1 + above)
 
 
 @piece("fuse")
@@ -106,21 +114,22 @@ class Fuse(Pipeline):
         weights = ", ".join(f"{w:g}" for w in self.weights)
         return [f"fuse by {how}, weights {weights}", *indent(self.inputs)]
 
-    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
-        rankings, trace = run_all(self.inputs, query, resources)
+    def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
+        inputs, weights = in_fixed_order(self.inputs, self.weights)
+        tables, trace = table_each(inputs, query, resources)
         started = time.perf_counter()
-        total = resources.page_total(query) if self.method == "zscore" else 0
-        labelled, scores, floors = [], [], []
-        for source, weight, ranking in zip(self.inputs, self.weights, rankings, strict=True):
+        total = resources.page_total(query)
+        weighted, scores, floors = [], [], []
+        for table, weight in zip(tables, weights, strict=True):
             if self.method == "zscore":
-                normal, floor = zscores([h.score for h in ranking.hits], total)
+                normal, floor = zscores(table.scores, total)
             else:
-                normal, floor = reciprocal_ranks(len(ranking.hits)), 0.0
-            labelled.append(_with_parts(source.label, ranking, normal))
-            scores.append({h.page: weight * z for h, z in zip(ranking.hits, normal, strict=True)})
+                normal, floor = reciprocal_ranks(table.scores), 0.0
+            weighted.append(_with_normal(table, normal, weight))
+            scores.append(weight * normal)
             floors.append(weight * floor)
-        fused = merge(query, [i.label for i in self.inputs], labelled, scores, floors)
-        return fused, trace.then(step(self, f"fuse {self.method}", fused, started))
+        fused = combine(weighted, scores, floors)
+        return fused, trace.then(step(self, f"fuse {self.method}", len(fused), started))
 
 
 def fuse(
@@ -134,9 +143,12 @@ def fuse(
     return Fuse(inputs, method, tuple(weights) if weights is not None else (1.0,) * len(inputs))
 
 
-def _with_parts(label: str, ranking: Ranking, normal: Sequence[float]) -> Ranking:
-    hits = (
-        replace(h, parts={**h.parts, label: Part(h.score, z)})
-        for h, z in zip(ranking.hits, normal, strict=True)
-    )
-    return replace(ranking, hits=tuple(hits))
+def _with_normal(table: Table, normal: np.ndarray, weight: float) -> Table:
+    """Note the comparable scores of a single channel; those of several keep their own."""
+    columns = {
+        name: replace(
+            c, normal=normal if len(table.columns) == 1 else c.normal, share=weight * c.share
+        )
+        for name, c in table.columns.items()
+    }
+    return replace(table, columns=columns)

@@ -15,14 +15,15 @@ are associative to the last bit. The same value over the same library gives the 
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import ModelError, UsageError
-from ..types import Hit, Part, Ranking, Trace
-from .combine import merge, run_all, step
+from ..types import Ranking, Trace
+from .table import Column, Table, combine, from_ranking, step, to_ranking, top
 from .value import Piece, as_number, check_count, fingerprint, piece
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Transform(Piece):
         """Return the new ranking and what it cost."""
         raise NotImplementedError
 
+    def on_table(self, query: Query, table: Table, resources: Resources) -> tuple[Table, Trace]:
+        """Do the same on columns; stages that look at single pages need not say more."""
+        ranking, trace = self.run(query, to_ranking(query, table, resources), resources)
+        return from_ranking(ranking, resources), trace
+
     def __rshift__(self, other: object) -> Chain:
         if not isinstance(other, Transform):
             raise UsageError(f"only a stage can follow '>>', not {other!r}")
@@ -64,6 +70,11 @@ class Pipeline(Piece):
             NotFoundError: The library lacks a channel that is named.
             ModelError: A channel returned a score that is not a finite number.
         """
+        table, trace = self.table(query, resources)
+        return to_ranking(query, table, resources), trace
+
+    def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
+        """Return the pages found as columns."""
         raise NotImplementedError
 
     @property
@@ -117,26 +128,24 @@ class Search(Pipeline):
     def _lines(self) -> list[str]:
         return [f"search {self.channel}, at most {self.depth} pages"]
 
-    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+    def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
         started = time.perf_counter()
-        best: dict[str, Hit] = {}
-        for hit in resources.search(self.channel, query, self.depth):
-            if not math.isfinite(hit.score):
-                raise ModelError(
-                    f"channel {self.channel!r} gave page {hit.page} the score {hit.score}, "
-                    "which is not a finite number"
-                )
-            if hit.page not in best or hit.score > best[hit.page].score:
-                best[hit.page] = hit
-        part = self.channel
-        ranking = Ranking.of(
-            query,
-            (
-                replace(hit, parts={part: Part(hit.score, hit.score)}, via=hit.via or part)
-                for hit in best.values()
-            ),
-        )
-        return ranking, Trace((step(self, f"search {part}", ranking, started, calls=1),))
+        found = resources.find(self.channel, query, self.depth)
+        keys = np.asarray(found.keys, np.int64)
+        order = np.argsort(keys)
+        scores = np.asarray(found.scores, float)[order]
+        if not np.isfinite(scores).all():
+            worst = int(np.flatnonzero(~np.isfinite(scores))[0])
+            (page,) = resources.page_ids([int(keys[order[worst]])])
+            raise ModelError(
+                f"channel {self.channel!r} gave page {page} the score {scores[worst]}, "
+                "which is not a finite number"
+            )
+        unknown = np.full(len(keys), -1, np.int32)
+        blocks = unknown if found.blocks is None else np.asarray(found.blocks, np.int32)[order]
+        columns = {self.channel: Column(scores, scores, scores, found.ways)}
+        table = Table(keys[order], scores, blocks, columns)
+        return table, Trace((step(self, f"search {self.channel}", len(table), started, calls=1),))
 
 
 @piece("sum")
@@ -162,12 +171,12 @@ class Sum(Pipeline):
     def _lines(self) -> list[str]:
         return ["add the scores of", *indent(self.terms)]
 
-    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
-        rankings, trace = run_all(self.terms, query, resources)
+    def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
+        terms, _ = in_fixed_order(self.terms)
+        tables, trace = table_each(terms, query, resources)
         started = time.perf_counter()
-        scores = [{h.page: h.score for h in r.hits} for r in rankings]
-        hits = merge(query, [t.label for t in self.terms], rankings, scores, [0.0] * len(scores))
-        return hits, trace.then(step(self, "add", hits, started))
+        total = combine(tables, [t.scores for t in tables], [0.0] * len(tables))
+        return total, trace.then(step(self, "add", len(total), started))
 
 
 @piece("then")
@@ -200,9 +209,22 @@ class Then(Pipeline):
     def _lines(self) -> list[str]:
         return [*self.start._lines(), *(f"then {line}" for s in self.stages for line in s._lines())]
 
-    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
-        ranking, trace = self.start.run(query, resources)
+    def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
+        table, trace = self.start.table(query, resources)
         for stage in self.stages:
+            table, more = stage.on_table(query, table, resources)
+            trace = Trace(trace.steps + more.steps)
+        return table, trace
+
+    def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
+        # Columns as long as the stages work on them, hits from the first one that does not.
+        inner = self.stages
+        while inner and type(inner[-1]).on_table is Transform.on_table:
+            inner = inner[:-1]
+        start = Then(self.start, inner) if inner else self.start
+        table, trace = start.table(query, resources)
+        ranking = to_ranking(query, table, resources)
+        for stage in self.stages[len(inner) :]:
             ranking, more = stage.run(query, ranking, resources)
             trace = Trace(trace.steps + more.steps)
         return ranking, trace
@@ -255,7 +277,13 @@ class Cut(Transform):
         del resources
         started = time.perf_counter()
         kept = Ranking(query, ranking.hits[: self.k])
-        return kept, Trace((step(self, f"keep {self.k}", kept, started),))
+        return kept, Trace((step(self, f"keep {self.k}", len(kept.hits), started),))
+
+    def on_table(self, query: Query, table: Table, resources: Resources) -> tuple[Table, Trace]:
+        del query
+        started = time.perf_counter()
+        kept = top(table, self.k, resources)
+        return kept, Trace((step(self, f"keep {self.k}", len(kept), started),))
 
 
 @piece("boost")
@@ -284,22 +312,20 @@ class Boost(Transform):
         return [f"add {self.weight:g} times the score of: {first}", *rest]
 
     def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
-        found, trace = self.source.run(query, resources)
+        table, trace = self.on_table(query, from_ranking(ranking, resources), resources)
+        return to_ranking(query, table, resources), trace
+
+    def on_table(self, query: Query, table: Table, resources: Resources) -> tuple[Table, Trace]:
+        found, trace = self.source.table(query, resources)
         started = time.perf_counter()
-        hits = {h.page: h for h in ranking.hits}
-        floor = ranking.hits[-1].score if ranking.hits else 0.0
-        for bonus in found.hits:
-            base = hits.get(bonus.page)
-            raised = Part(bonus.score, self.weight * bonus.score)
-            hits[bonus.page] = Hit(
-                page=bonus.page,
-                score=(base.score if base else floor) + raised.normalised,
-                parts={**(base.parts if base else {}), self.source.label: raised},
-                via="; ".join(v for v in (bonus.via, base.via if base else "") if v),
-                block=base.block if bonus.block is None and base else bonus.block,
-            )
-        result = Ranking.of(query, hits.values()) if found.hits else ranking
-        return result, trace.then(step(self, f"boost by {self.source.label}", result, started))
+        if len(found):
+            floor = float(table.scores.min()) if len(table) else 0.0
+            bonus = self.weight * found.scores
+            if len(found.columns) == 1:
+                ((name, column),) = found.columns.items()
+                found = replace(found, columns={name: replace(column, normal=bonus)})
+            table = combine([table, found], [table.scores, bonus], [floor, 0.0])
+        return table, trace.then(step(self, f"boost by {self.source.label}", len(table), started))
 
 
 # --- shared by the pieces -------------------------------------------------------------------------
@@ -347,3 +373,22 @@ def check_stages(stages: object) -> None:
         raise UsageError(f"only stages can follow a search, not {stages!r}")
     if not stages:
         raise UsageError("at least one stage must follow")
+
+
+def in_fixed_order(
+    inputs: Sequence[Pipeline], weights: Sequence[float] = ()
+) -> tuple[list[Pipeline], list[float]]:
+    """Return inputs and their weights in an order of their own, however they were written.
+
+    Sums of decimals depend on the order in their last bit, and a last bit can decide a rank.
+    """
+    order = sorted(range(len(inputs)), key=lambda i: inputs[i].fingerprint)
+    return [inputs[i] for i in order], [weights[i] for i in order] if weights else []
+
+
+def table_each(
+    inputs: Sequence[Pipeline], query: Query, resources: Resources
+) -> tuple[list[Table], Trace]:
+    """Run several pipelines on one question, in the order given."""
+    results = [each.table(query, resources) for each in inputs]
+    return [t for t, _ in results], Trace(tuple(s for _, trace in results for s in trace.steps))

@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..errors import UsageError
@@ -79,10 +78,14 @@ def from_json(text: str) -> Piece:
     return value
 
 
-@lru_cache(maxsize=1024)
 def fingerprint(value: Piece) -> str:
     """Return the SHA-256 of the canonical JSON, hexadecimal; stable across processes."""
-    return hashlib.sha256(to_json(value).encode()).hexdigest()
+    known = value.__dict__.get("_fingerprint")
+    if known is None:
+        known = hashlib.sha256(to_json(value).encode()).hexdigest()
+        # Kept on the value, which never changes; it is no field and takes no part in equality.
+        object.__setattr__(value, "_fingerprint", known)
+    return str(known)
 
 
 def _no_constant(name: str) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from pagetrail.errors import NotFoundError
-from pagetrail.types import Hit, Page, Query, page_id, split_page_id
+from pagetrail.ports import Found
+from pagetrail.types import Page, Query, page_id, split_page_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,13 +26,22 @@ class World:
     total: int = 10
     asked: list[tuple[str, int]] = field(default_factory=list)
 
-    def search(self, channel: str, query: Query, limit: int) -> Sequence[Hit]:
+    def find(self, channel: str, query: Query, limit: int) -> Found:
         self.asked.append((channel, limit))
         if channel not in self.channels:
             raise NotFoundError(f"no channel {channel!r}")
         scores = self.channels[channel]
-        ordered = sorted(scores, key=lambda p: (-scores[p], p))[:limit]
-        return [Hit(p, scores[p], block=3 if channel == "blocks" else None) for p in ordered]
+        ids = sorted(scores, key=lambda p: (-scores[p], p))[:limit]
+        blocks = np.full(len(ids), 3, np.int32) if channel == "blocks" else None
+        keys = np.array(self.page_keys(ids), np.int64)
+        return Found(keys, np.array([scores[p] for p in ids], float), blocks)
+
+    def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
+        # Not in the order of the ids, so that ties cannot be right by luck.
+        return [1_000_000 * (200 - ord(i[0])) + 10_000 - split_page_id(i)[1] for i in ids]
+
+    def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
+        return [page_id(chr(200 - k // 1_000_000), 10_000 - k % 1_000_000) for k in keys]
 
     def page_total(self, query: Query) -> int:
         return self.total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,46 +22,53 @@ PAGES = [f"d#p{n:04d}" for n in range(1, 9)]
 tables = st.dictionaries(st.sampled_from(PAGES), st.floats(-10, 10), max_size=8)
 
 
+def normal(scores, total):
+    values, floor = zscores(np.array(scores, float), total)
+    return values.tolist(), floor
+
+
 def test_zscores_by_hand():
     # Over four pages 3, 1, 0, 0: mean 1, deviation sqrt((4 + 0 + 1 + 1) / 4).
-    scores, floor = zscores([3.0, 1.0], 4)
+    scores, floor = normal([3.0, 1.0], 4)
     assert scores == pytest.approx([2 / math.sqrt(1.5), 0.0])
     assert floor == pytest.approx(-1 / math.sqrt(1.5))
 
 
 def test_zscores_of_negative_scores_put_silence_at_the_lowest():
-    scores, floor = zscores([0.5, -0.5], 3)
+    scores, floor = normal([0.5, -0.5], 3)
     assert floor == scores[1] < 0 < scores[0]
 
 
 @pytest.mark.parametrize(("scores", "total"), [([], 0), ([], 5), ([2.0, 2.0], 2), ([0.1] * 7, 7)])
 def test_zscores_of_equal_scores_are_zero(scores, total):
-    assert zscores(scores, total) == ([0.0] * len(scores), 0.0)
+    assert normal(scores, total) == ([0.0] * len(scores), 0.0)
 
 
 def test_a_total_below_the_hits_counts_the_hits():
-    assert zscores([1.0, 0.0], 1) == zscores([1.0, 0.0], 2)
+    assert normal([1.0, 0.0], 1) == normal([1.0, 0.0], 2)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.integers(0, 40))
 def test_zscores_have_mean_zero_and_deviation_one(scores, extra):
     total = len(scores) + extra
-    normal, floor = zscores(scores, total)
-    everything = normal + [floor] * extra
+    values, floor = normal(scores, total)
+    everything = values + [floor] * extra
     assert math.fsum(everything) == pytest.approx(0, abs=1e-6)
-    if any(normal):
+    if any(values):
         assert math.fsum(z * z for z in everything) / total == pytest.approx(1, rel=1e-6)
 
 
 @given(st.floats(0.01, 100), st.lists(st.floats(0, 100), min_size=2, max_size=9))
 def test_zscores_do_not_depend_on_the_scale(factor, scores):
-    one, _ = zscores(scores, 12)
-    other, _ = zscores([s * factor for s in scores], 12)
+    one, _ = normal(scores, 12)
+    other, _ = normal([s * factor for s in scores], 12)
     assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_reciprocal_ranks():
-    assert reciprocal_ranks(2) == [1 / 61, 1 / 62]
+    assert reciprocal_ranks(np.array([0.3, 0.9])).tolist() == [1 / 62, 1 / 61]
+    assert reciprocal_ranks(np.array([0.3, 0.9, 0.9])).tolist() == [1 / 63, 1 / 61, 1 / 61]
+    assert reciprocal_ranks(np.array([])).tolist() == []
 
 
 def test_fused_scores_and_parts_by_hand(make_world, query):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from pagetrail.errors import ModelError, NotFoundError, UsageError
 from pagetrail.retrieve.fuse import fuse
-from pagetrail.retrieve.pipeline import Boost, Chain, Cut, Pipeline, Search, Sum, Then
-from pagetrail.types import Part, Query
+from pagetrail.retrieve.pipeline import Boost, Chain, Cut, Pipeline, Search, Sum, Then, Transform
+from pagetrail.types import Part, Query, Ranking, Trace
 
 A, B, C = Search("words"), Search("meaning"), Search("blocks")
 
@@ -90,7 +91,7 @@ def test_boost_adds_and_brings_in_what_was_missing(world, query):
 def test_boost_keeps_what_is_known_of_a_page(make_world, query):
     world = make_world({"blocks": {"a#p0001": 2.0}, "pointer": {"a#p0001": 1.0}})
     (hit,) = (C >> Boost(Search("pointer"), 4)).run(query, world)[0].hits
-    assert (hit.score, hit.via, hit.block) == (6.0, "pointer; blocks", 3)
+    assert (hit.score, hit.via, hit.block) == (6.0, "pointer, blocks", 3)
     assert set(hit.parts) == {"blocks", "pointer"}
 
 
@@ -155,3 +156,30 @@ def test_explain_reads_as_steps_and_str_as_the_algebra():
 def test_the_same_value_gives_the_same_result(world, query):
     value: Pipeline = fuse(A, B + C) % 2
     assert value.run(query, world)[0] == value.run(query, world)[0]
+
+
+@dataclass(frozen=True)
+class OnlyEven(Transform):
+    """A stage that looks at single hits, as one outside this package would."""
+
+    def run(self, query, ranking, resources):
+        hits = [h for h in ranking.hits if int(h.page[-1]) % 2 == 0]
+        return Ranking.of(query, hits), Trace()
+
+
+def test_a_stage_that_works_on_hits_fits_anywhere(world, query):
+    assert order(A >> OnlyEven(), world) == ["a#p0002"]
+    assert order(B >> OnlyEven() >> Boost(Search("pointer"), 9) >> Cut(1), world) == ["a#p0004"]
+    ranking, _ = fuse(B >> OnlyEven(), A).run(query, world)
+    by_page = {h.page: h for h in ranking.hits}
+    assert by_page["a#p0002"].parts["meaning"].raw == 0.5
+    assert "meaning" not in by_page["a#p0001"].parts
+
+
+def test_hits_and_columns_give_the_same(world, query):
+    tail = Boost(Search("pointer"), 0.3) % 2
+    direct = (fuse(A, B) >> tail).run(query, world)[0]
+    stepwise = tail.run(query, fuse(A, B).run(query, world)[0], world)[0]
+    assert [(h.page, h.score, h.block) for h in direct.hits] == [
+        (h.page, h.score, h.block) for h in stepwise.hits
+    ]
