@@ -123,6 +123,7 @@ def _functions() -> dict[str, Any]:
         "FPDFText_HasUnicodeMapError": (number, handle, number),
         "FPDFText_GetCharIndexFromTextIndex": (number, handle, number),
         "FPDFTextObj_GetTextRenderMode": (number, handle),
+        "FPDFTextObj_GetFont": (handle, handle),
     }
     return {
         name: ctypes.CFUNCTYPE(*kind)(
@@ -224,37 +225,48 @@ def _hyphenate(spans: list[_Span], index: int, line: int, *, joined: bool) -> No
 
 def _styles(api: dict[str, Any], page: int, spans: list[_Span], rotation: int) -> list[_Style]:
     """Return size, visibility, turn and box quality of each word, asked once per text object."""
-    owner, seen = api["FPDFText_GetTextObject"], dict[int, _Style]()
+    owner, seen, fonts = api["FPDFText_GetTextObject"], dict[int, _Style](), dict[int, bool]()
+    matrix = (ctypes.c_float * 6)()
     styles = []
     for span in spans:
         handle = owner(page, span.first) or 0
         style = seen.get(handle)
         if style is None:
-            style = seen[handle] = _style(api, page, span.first, handle, rotation)
+            style = _style(api, page, span.first, matrix)
+            font = (api["FPDFTextObj_GetFont"](handle) or 0) if handle else 0
+            if font not in fonts:
+                fonts[font] = _bare(api, page, span.first, style)
+            turn = ((rotation // 90 - style.flags) % 4) << TURN_SHIFT
+            style = _Style(style.size, turn | _marks(api, page, span.first, handle), fonts[font])
+            seen[handle] = style
         styles.append(style)
     return styles
 
 
-def _style(api: dict[str, Any], page: int, index: int, handle: int, rotation: int) -> _Style:
-    matrix = (ctypes.c_float * 6)()
+def _style(api: dict[str, Any], page: int, index: int, matrix: Any) -> _Style:
+    """Return size and, in place of flags, the quarter turns against the clock in page space."""
     a, b, c, d = 1.0, 0.0, 0.0, 1.0
     if api["FPDFText_GetMatrix"](page, index, ctypes.addressof(matrix)):
-        a, b, c, d = matrix[:4]
+        a, b, c, d = matrix[0], matrix[1], matrix[2], matrix[3]
     size = abs(api["FPDFText_GetFontSize"](page, index)) * math.hypot(c, d)
-    if not math.isfinite(size):
-        size = 0.0
-    flags = 0
-    if handle and api["FPDFTextObj_GetTextRenderMode"](handle) == _MODE_INVISIBLE:
-        flags |= INVISIBLE
-    if api["FPDFText_HasUnicodeMapError"](page, index) == 1:
-        flags |= UNMAPPED
-    quarter = round(math.atan2(b, a) / (math.pi / 2)) if math.isfinite(a + b) else 0
-    flags |= ((rotation // 90 - quarter) % 4) << TURN_SHIFT
-    # Some fonts state no or absurd heights; then each character's own outline has to be asked.
+    if not math.isfinite(size) or not math.isfinite(a + b):
+        return _Style(0.0, 0, tight=False)
+    quarter = 0 if b == 0 and a > 0 else round(math.atan2(b, a) / (math.pi / 2))
+    return _Style(size, quarter, tight=False)
+
+
+def _marks(api: dict[str, Any], page: int, index: int, handle: int) -> int:
+    hidden = handle and api["FPDFTextObj_GetTextRenderMode"](handle) == _MODE_INVISIBLE
+    unmapped = api["FPDFText_HasUnicodeMapError"](page, index) == 1
+    return (INVISIBLE if hidden else 0) | (UNMAPPED if unmapped else 0)
+
+
+def _bare(api: dict[str, Any], page: int, index: int, style: _Style) -> bool:
+    """Tell whether a font states no or absurd heights, so that its letters have to be asked."""
     loose, tight = _loose(api, page, index), _tight(api, page, index)
-    across = loose[3] - loose[1] if quarter % 2 == 0 else loose[2] - loose[0]
-    plain = loose == tight or not 0.6 * size <= across <= 2.5 * size
-    return _Style(size, flags, plain)
+    upright = style.flags % 2 == 0
+    across = loose[3] - loose[1] if upright else loose[2] - loose[0]
+    return loose == tight or not 0.6 * style.size <= across <= 2.5 * style.size
 
 
 def _loose(api: dict[str, Any], page: int, index: int) -> tuple[float, float, float, float]:

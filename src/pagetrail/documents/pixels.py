@@ -24,5 +24,5 @@ def pixel_size(width: float, height: float, dpi: float, max_pixels: int) -> tupl
     area = width * height * scale * scale
     if area > max_pixels:
         scale *= (max_pixels / area) ** 0.5
-    across, down = max(1, int(width * scale + 1e-6)), max(1, int(height * scale + 1e-6))
-    return min(across, max_pixels // down or 1), down
+    down = min(max(1, round(height * scale)), max_pixels)
+    return min(max(1, round(width * scale)), max_pixels // down), down

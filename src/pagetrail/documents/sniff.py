@@ -78,12 +78,14 @@ def sniff(path: Path, source: str) -> FileKind:
         raise DocumentError(source, f"cannot be opened: {error.strerror or error}") from error
     if not head:
         raise DamagedError(source, "the file is empty")
-    kind = _pdf(head) or _image(head) or _packed(path, source, head) or _text(head)
+    kind = _pdf(head) or _image(head) or _packed(path, source, head)
+    for start, words in _REFUSED if kind is None else ():
+        # Some of these are letters with which a text may begin too.
+        if head.startswith(start) and (start != b"MZ" or b"\0" in head):
+            raise UnsupportedError(source, f"this is {words}")
+    kind = kind or _text(head)
     if kind is not None:
         return kind
-    for start, words in _REFUSED:
-        if head.startswith(start):
-            raise UnsupportedError(source, f"this is {words}")
     raise UnsupportedError(source, "not a kind of file that can be read")
 
 
@@ -175,7 +177,11 @@ def _text(head: bytes) -> FileKind | None:
             return FileKind("text", name)
     if b"\0" in sample:
         for name, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[0::2])):
-            if zeros.count(0) > 0.4 * len(zeros) and sample.count(0) <= 0.6 * len(sample):
+            if (
+                len(zeros) >= 8
+                and zeros.count(0) > 0.4 * len(zeros)
+                and sample.count(0) <= 0.6 * len(sample)
+            ):
                 return FileKind("text", name)
         return None
     odd = sum(sample.count(byte) for byte in range(32) if byte not in (8, 9, 10, 12, 13, 27))
