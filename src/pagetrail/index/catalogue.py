@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import NotFoundError, ScopeError
-from ..types import Document, OutlineEntry, Page, Scope, split_page_id
+from ..types import Document, OutlineEntry, Page, Scope, page_id, split_page_id
 from .codec import decode_page, decode_text, encode_text
-from .schema import connect, guard, key_range, page_key, split_key
+from .keys import NUMBER_BITS, Found, key_range, page_key, split_key
+from .schema import connect, guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,19 +40,26 @@ class View:
 
     Attributes:
         generation: Grows with every change that a search could see.
-        ids: Document serial to document id, for documents that may be found.
-        hidden: Serials that indexes may still hold but nobody may see: removed or not yet shown.
+        ids: Document serial to document id, for the documents that may be found; whatever else an
+            index still holds was removed or is not yet complete, and must not be shown.
     """
 
     generation: int
     ids: dict[int, str]
-    hidden: frozenset[int]
 
     def page_id(self, key: int) -> str | None:
         """Return the id of a page, or None when its document may not be seen."""
         serial, number = split_key(key)
         document = self.ids.get(serial)
-        return None if document is None else f"{document}#p{number:04d}"
+        return None if document is None else page_id(document, number)
+
+    def visible(self, found: Found) -> Found:
+        """Return what may be shown of a search's result: indexes lag, the catalogue decides."""
+        serials = (found.keys >> NUMBER_BITS).tolist()
+        keep = [serial in self.ids for serial in serials]
+        if all(keep):
+            return found
+        return Found(found.keys[keep], found.scores[keep], found.blocks[keep])
 
 
 class Catalogue:
@@ -116,7 +124,6 @@ class Catalogue:
         generation = self.generation()
         ids = dict(old.ids) if old else {}
         since = old.generation if old else -1
-        staged = set()
         for serial, document, state in self.rows(
             "SELECT serial, id, state FROM documents WHERE generation > ?", (since,)
         ):
@@ -124,9 +131,7 @@ class Catalogue:
                 ids[serial] = document
         for (serial,) in self.rows("SELECT document FROM removals WHERE generation > ?", (since,)):
             ids.pop(serial, None)
-        staged = {s for (s,) in self.rows("SELECT serial FROM documents WHERE state = 'staged'")}
-        removed = {d for (d,) in self.rows("SELECT document FROM removals WHERE buried = 0")}
-        return View(generation, ids, frozenset(staged | removed))
+        return View(generation, ids)
 
     # --- documents ---------------------------------------------------------------------------
 
@@ -299,12 +304,12 @@ class Catalogue:
     def _read(self, keys: Sequence[int]) -> Iterator[tuple[int, Page]]:
         for at in range(0, len(keys), 500):
             rows = self.rows(
-                "SELECT key, body, id FROM bodies JOIN documents ON serial = key >> 20 "
+                "SELECT key, body, id FROM bodies JOIN documents ON serial = key >> ? "
                 "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key",
-                (_list(keys[at : at + 500]),),
+                (NUMBER_BITS, _list(keys[at : at + 500])),
             )
             for key, body, document in rows:
-                yield key >> 20, decode_page(document, body)
+                yield key >> NUMBER_BITS, decode_page(document, body)
 
 
 def encode_path(path: str) -> bytes:

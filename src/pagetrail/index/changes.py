@@ -18,7 +18,8 @@ from ..errors import NotFoundError, UsageError
 from ..types import Document
 from .catalogue import Catalogue, decode_path, encode_info, encode_path
 from .codec import encode_page
-from .schema import MAX_PAGES, guard, key_range, page_key
+from .keys import MAX_PAGES, NUMBER_BITS, key_range, page_key
+from .schema import guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -179,7 +180,7 @@ class CatalogueWriter(Catalogue):
                     self._run("INSERT INTO bodies VALUES (?, ?)", (key, body))
                     added[row["serial"]] = added.get(row["serial"], 0) + 1
                     for encoder in encoders:
-                        self._run("INSERT INTO pending VALUES (?, ?)", (encoder, key))
+                        self._run("INSERT INTO pending VALUES (?, ?, NULL)", (encoder, key))
             for serial, count in added.items():
                 self._run(
                     "UPDATE documents SET stored = stored + ? WHERE serial = ?", (count, serial)
@@ -246,12 +247,6 @@ class CatalogueWriter(Catalogue):
                 self._run("DELETE FROM tags WHERE document = ? AND tag = ?", (serial, tag))
             self.bump()
 
-    def bury_removals(self, seq: int) -> None:
-        """Forget which documents were removed up to ``seq`` once no index can hold them."""
-        with self.transaction():
-            if not self.rows("SELECT 1 FROM segments WHERE dead > 0 LIMIT 1"):
-                self._run("UPDATE removals SET buried = 1 WHERE buried = 0 AND seq <= ?", (seq,))
-
     # --- steps inside a transaction ----------------------------------------------------------
 
     def _run(self, statement: str, values: Sequence[object] = ()) -> int:
@@ -310,16 +305,16 @@ class CatalogueWriter(Catalogue):
 
     def _copy(self, twin: dict[str, Any], file: _File, current: dict[str, Any] | None) -> Begun:
         serial = self._insert(file, "staged", _tags_of(self, current))
-        shift = (serial - twin["serial"]) << 20
+        shift = (serial - twin["serial"]) << NUMBER_BITS
         for statement in (
             "INSERT INTO pages SELECT key + ?, NULL FROM pages WHERE key BETWEEN ? AND ?",
             "INSERT INTO bodies SELECT key + ?, body FROM bodies WHERE key BETWEEN ? AND ?",
         ):
             self._run(statement, (shift, *key_range(twin["serial"])))
         self._run(
-            "INSERT INTO pending SELECT encoders.id, key FROM encoders, pages "
+            "INSERT INTO pending SELECT encoders.id, key, key - ? FROM encoders, pages "
             "WHERE key BETWEEN ? AND ?",
-            key_range(serial),
+            (shift, *key_range(serial)),
         )
         if current:
             self._remove(current["serial"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..errors import CorruptError, LibraryError, LockedError, NotFoundError
 from .analysis import ANALYSIS, analyzer, prepare, query_terms
+from .keys import Found, split_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ..types import Page
     from .catalogue import Catalogue
 
-__all__ = ["Channel", "Found", "Lexical", "Mark"]
+__all__ = ["Channel", "Lexical", "Mark"]
 
 Channel = Literal["pages", "blocks"]
 _CHANNELS: tuple[Channel, ...] = ("pages", "blocks")
@@ -37,29 +39,6 @@ _MAX_BLOCK = (1 << _BLOCK_BITS) - 1
 _HEAP = 32_000_000  # bytes of text that a writer gathers before it cuts a segment
 _BLOCKS_PER_PAGE = 3  # blocks looked at for each page wanted; the best ones share pages
 _BATCH = 256  # pages read from the catalogue at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a channel found: pages, best first, none twice.
-
-    Attributes:
-        keys: int64, page keys.
-        scores: float32, higher is better, comparable within one search.
-        blocks: int32, order of the page's best block; -1 where the channel does not know it.
-    """
-
-    keys: np.ndarray
-    scores: np.ndarray
-    blocks: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @classmethod
-    def nothing(cls) -> Found:
-        """Return an empty result."""
-        return cls(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +65,8 @@ class Lexical:
         folder: The library's ``lexical`` folder.
         write: Take the right to write; the caller holds the library's lock.
 
-    Raises:
-        CorruptError: An index cannot be opened, and this is not a writer, which would rebuild it.
+    Nothing is opened before it is used. A damaged index raises CorruptError on use by a reader; a
+    writer starts it over, and its next `sync` fills it from the catalogue.
     """
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
@@ -100,11 +79,21 @@ class Lexical:
 
     def marks(self) -> dict[Channel, Mark]:
         """Return how far each index is, as committed."""
-        return {name: index.mark for name, index in self._indexes.items()}
+        return {name: index.open().mark for name, index in self._indexes.items()}
 
     def counts(self) -> dict[Channel, int]:
         """Return the number of committed entries per index: pages, and blocks with text."""
-        return {name: index.count() for name, index in self._indexes.items()}
+        return {name: index.open().count() for name, index in self._indexes.items()}
+
+    def expected(self, catalogue: Catalogue) -> dict[Channel, int]:
+        """Return what `counts` should be; every page is decoded for it."""
+        pages = blocks = seq = 0
+        while rows := catalogue.visible_after(seq, _BATCH):
+            found = catalogue.pages_by_key([key for _, key in rows])
+            pages += len(found)
+            blocks += sum(len(page.blocks) for page in found.values())
+            seq = rows[-1][0]
+        return {"pages": pages, "blocks": blocks}
 
     def behind(self, catalogue: Catalogue) -> bool:
         """Say whether the catalogue changed in ways that are not committed here."""
@@ -124,7 +113,7 @@ class Lexical:
         Returns:
             The number of pages taken in.
         """
-        indexes = self._indexes.values()
+        indexes = [index.open() for index in self._indexes.values()]
         for seq, document in catalogue.removed_after(min(i.removal for i in indexes)):
             for index in indexes:
                 index.remove(seq, document)
@@ -144,11 +133,6 @@ class Lexical:
         generation = catalogue.generation()
         for index in self._indexes.values():
             index.commit(generation)
-
-    def refresh(self) -> None:
-        """See what another process has committed."""
-        for index in self._indexes.values():
-            index.reload()
 
     def rebuild(self, catalogue: Catalogue) -> int:
         """Drop both indexes and make them anew from the catalogue; returns the number of pages."""
@@ -185,7 +169,7 @@ class Lexical:
             return Found.nothing()
         blocks = channel == "blocks"
         count = limit * _BLOCKS_PER_PAGE if blocks else limit
-        places, scores = self._indexes[channel].search(terms, count, documents)
+        places, scores = self._indexes[channel].open().search(terms, count, documents)
         if not blocks:
             return Found(places, scores, np.full(len(places), -1, np.int32))
         keys, first = np.unique(places >> _BLOCK_BITS, return_index=True)
@@ -195,7 +179,7 @@ class Lexical:
 
     def _add(self, seq: int, key: int, page: Page | None) -> None:
         texts = [] if page is None else [(b.order, prepare(b.text)) for b in page.blocks]
-        document = key >> 20
+        document, _ = split_key(key)
         whole = "\n".join(text for _, text in texts)
         self._indexes["pages"].add(seq, document, [(key, whole)] if page else [])
         self._indexes["blocks"].add(
@@ -214,33 +198,52 @@ class _Index:
         self._writer: Any = None
         self._index: Any = None
         self._searcher: Any = None
+        self._stamp: tuple[int, int] | None = None
         self.mark = Mark()
         self.seq = self.removal = 0
-        self._open()
 
-    def _open(self) -> None:
+    def open(self) -> _Index:
+        """Open at first use, and see what another process has committed since."""
+        try:
+            stat = os.stat(self._path / "meta.json")  # replaced by every commit
+        except FileNotFoundError:
+            if self._write and self._index is None:
+                self.clear()
+            return self
+        if self._stamp != (stat.st_mtime_ns, stat.st_ino):
+            try:
+                self._attach()
+            except CorruptError:
+                if not self._write:
+                    raise
+                self.clear()
+            self._stamp = stat.st_mtime_ns, stat.st_ino
+        return self
+
+    def _attach(self) -> None:
         import tantivy
 
         try:
-            if tantivy.Index.exists(str(self._path)) if self._path.exists() else False:
-                self._attach(tantivy.Index.open(str(self._path)))
-                if self.mark.analysis != ANALYSIS and self._write:
-                    self.clear()
-                return
+            if self._index is None:
+                self._index = tantivy.Index.open(str(self._path))
+                self._index.register_tokenizer("terms", analyzer())
+                self._index.config_reader("manual")
+                self._reload()
+                self.seq, self.removal = self.mark.seq, self.mark.removal
+            else:
+                self._reload()
         except Exception as error:  # tantivy raises ValueError, OSError and its own panics
-            if not self._write:
-                raise CorruptError(
-                    f"the search index {self._path} is damaged ({error}); run doctor --repair"
-                ) from error
-        if self._write:
+            self._index = None
+            raise CorruptError(
+                f"the search index {self._path} is damaged ({error}); run doctor --repair"
+            ) from error
+        if self.mark.analysis != ANALYSIS and self._write:
             self.clear()
 
-    def _attach(self, index: Any) -> None:
-        index.register_tokenizer("terms", analyzer())
-        index.config_reader("manual")
-        self._index = index
-        self.reload()
-        self.seq, self.removal = self.mark.seq, self.mark.removal
+    def _reload(self) -> None:
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self.mark = self._read_mark()
 
     def clear(self) -> None:
         """Start over with nothing in it."""
@@ -254,7 +257,9 @@ class _Index:
         builder.add_unsigned_field("document", indexed=True)
         builder.add_unsigned_field("place", fast=True)
         builder.add_text_field("mark", stored=True, tokenizer_name="raw", index_option="basic")
-        self._attach(tantivy.Index(builder.build(), path=str(self._path)))
+        tantivy.Index(builder.build(), path=str(self._path))
+        self._index, self._stamp = None, None
+        self.open()
 
     def close(self) -> None:
         writer, self._writer = self._writer, None
@@ -262,14 +267,7 @@ class _Index:
             with contextlib.suppress(ValueError):
                 writer.rollback()
                 writer.wait_merging_threads()
-
-    def reload(self) -> None:
-        if self._index is None:
-            self._open()
-            return
-        self._index.reload()
-        self._searcher = self._index.searcher()
-        self.mark = self._read_mark()
+        self.seq, self.removal = self.mark.seq, self.mark.removal
 
     def count(self) -> int:
         return 0 if self._searcher is None else max(0, self._searcher.num_docs - 1)
@@ -298,7 +296,7 @@ class _Index:
             self._writer.commit()
         except ValueError as error:
             raise LibraryError(f"cannot write the search index {self._path}: {error}") from error
-        self.reload()
+        self.open()
 
     def search(
         self, terms: Sequence[str], limit: int, documents: frozenset[int] | None

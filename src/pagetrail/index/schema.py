@@ -1,9 +1,4 @@
-"""The catalogue's tables, its connection, and the integer key by which indexes name a page.
-
-A page's key is ``document serial << 20 | page number``. Serials are never used twice, so a key
-that an index still holds after its document was removed can never come to mean another page, and
-whoever has the key knows the document and the number without a look-up.
-"""
+"""The catalogue's tables and the connection to them."""
 
 from __future__ import annotations
 
@@ -17,18 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["MAX_PAGES", "SCHEMA", "connect", "guard", "key_range", "page_key", "split_key"]
+__all__ = ["SCHEMA", "connect", "guard"]
 
 SCHEMA = 1
 """Version of the tables, kept in the database as ``user_version``."""
 
-NUMBER_BITS = 20
-MAX_PAGES = (1 << NUMBER_BITS) - 1
-"""Largest page number that a key can hold: 1,048,575."""
-
 # Names and paths are BLOBs because file names on Unix are bytes and need not be valid text.
 # `state`: live (complete), open (being added, its pages already count), staged (being added to
 # take the place of another document, hidden until complete).
+# `pending` lists the pages that an encoder has not encoded; `twin` is a page with equal content.
 # `pages.seq` orders the moments at which pages became visible; indexes remember how far they got.
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -65,10 +57,8 @@ CREATE TABLE bodies(key INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE removals(
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL,
-    generation INTEGER NOT NULL,
-    buried INTEGER NOT NULL DEFAULT 0);
+    generation INTEGER NOT NULL);
 CREATE INDEX removals_generation ON removals(generation);
-CREATE INDEX removals_open ON removals(document) WHERE buried = 0;
 
 CREATE TABLE encoders(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,32 +81,13 @@ CREATE TABLE vectors(
     segment INTEGER NOT NULL,
     rows INTEGER NOT NULL,
     PRIMARY KEY (encoder, page)) WITHOUT ROWID;
+CREATE INDEX vectors_segment ON vectors(segment);
 CREATE TABLE pending(
-    encoder INTEGER NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (encoder, page)) WITHOUT ROWID;
+    encoder INTEGER NOT NULL,
+    page INTEGER NOT NULL,
+    twin INTEGER,
+    PRIMARY KEY (encoder, page)) WITHOUT ROWID;
 """
-
-
-def page_key(serial: int, number: int) -> int:
-    """Return the key of a page; ``number`` is 1-based and at most `MAX_PAGES`.
-
-    >>> page_key(3, 7)
-    3145735
-    """
-    return serial << NUMBER_BITS | number
-
-
-def split_key(key: int) -> tuple[int, int]:
-    """Return document serial and page number of a key.
-
-    >>> split_key(3145735)
-    (3, 7)
-    """
-    return key >> NUMBER_BITS, key & MAX_PAGES
-
-
-def key_range(serial: int) -> tuple[int, int]:
-    """Return the lowest and the highest key that a document's pages can have."""
-    return serial << NUMBER_BITS, serial << NUMBER_BITS | MAX_PAGES
 
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
@@ -141,22 +112,37 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     if version > SCHEMA:
         raise VersionError(
             f"{path} was written by a newer version of Pagetrail (tables {version}, this version "
             f"reads up to {SCHEMA}): install a newer Pagetrail"
         )
     if version == 0:
-        # Both pragmas must come before the first table; a larger page keeps a body in one place.
-        connection.execute("PRAGMA page_size = 8192")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT"
-        )
+        _make_tables(connection)
     # FULL: a commit is on the disk, not only in the system's cache, before a page is reported.
     for pragma in ("synchronous = FULL", "cache_size = -16000", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    # Both pragmas must come before the first table; a larger page keeps a body in one place.
+    connection.execute("PRAGMA page_size = 8192")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) == 0:  # another process may have been faster
+            for statement in _TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 @contextlib.contextmanager

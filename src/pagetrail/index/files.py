@@ -1,0 +1,104 @@
+"""Immutable vector files: written beside, synced, renamed; read by memory mapping.
+
+A segment is two ``.npy`` files: ``<name>.codes.npy``, uint8 ``[rows, dimension]``, and
+``<name>.rows.npy``, one record per row saying which page and block it stands for and its scale.
+Rows of one page follow each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from ..errors import CorruptError, LibraryError
+from .folder import fsync_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["ROW", "SUFFIXES", "read_array", "remove_segment", "sha256_of", "write_array"]
+
+ROW = np.dtype([("page", "<i8"), ("block", "<i4"), ("scale", "<f4")])
+"""What is known of a row: page key, order of the block where its text starts, scale."""
+
+SUFFIXES = (".codes.npy", ".rows.npy")
+
+
+def write_array(
+    path: Path, shape: tuple[int, ...], kind: np.dtype, parts: Iterable[np.ndarray]
+) -> str:
+    """Write an array given in parts along its first axis; durable on return.
+
+    Returns:
+        SHA-256 of the file, hexadecimal.
+
+    Raises:
+        LibraryError: The disk is full or the folder cannot be written.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+    try:
+        with temporary.open("wb") as file:
+            hashing = _Hashing(file)
+            np.lib.format.write_array_header_1_0(hashing, header)
+            for part in parts:
+                hashing.write(np.ascontiguousarray(part, kind).tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+        fsync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise LibraryError(f"cannot write {path}: {error.strerror or error}") from error
+    return hashing.digest()
+
+
+def read_array(path: Path, kind: np.dtype, rows: int) -> np.ndarray:
+    """Map an array into memory, read-only.
+
+    Raises:
+        FileNotFoundError: It is gone: another process compacted, or a file was lost.
+        CorruptError: It is not the array that the catalogue speaks of.
+    """
+    try:
+        array: np.ndarray = np.load(path, mmap_mode="r" if rows else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, EOFError) as error:
+        raise CorruptError(f"{path} is damaged ({error}); run doctor --repair") from error
+    if array.dtype != kind or len(array) != rows:
+        raise CorruptError(f"{path} does not match the catalogue; run doctor --repair")
+    return array
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remove_segment(folder: Path, name: str) -> None:
+    """Delete a segment's files; a reader that has them mapped keeps its view."""
+    for suffix in SUFFIXES:
+        with contextlib.suppress(OSError):
+            (folder / (name + suffix)).unlink()
+
+
+class _Hashing:
+    """A file that hashes what is written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
