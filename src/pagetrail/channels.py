@@ -1,0 +1,133 @@
+"""What a running pipeline may ask of a library: its channels, its pages, and nothing else.
+
+Part of the composition root: `retrieve` knows channels by name only, `index` knows keys only; here
+names and keys become hits with page ids, inside the caller's scope.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .errors import NotFoundError
+from .index.keys import NUMBER_BITS, split_key
+from .ports import Found
+from .types import page_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .index.catalogue import Catalogue
+    from .index.lexical import Lexical
+    from .index.segments import VectorIndex
+    from .ports import Encoder
+    from .retrieve.pointers import PointerSearch
+    from .types import Page, Query, Scope
+
+__all__ = ["Channels"]
+
+
+class Channels:
+    """The channels of one library, at one state of its catalogue; implements `ports.Resources`.
+
+    Args:
+        catalogue: The truth; its current view decides what may be seen.
+        lexical: Search by words.
+        vectors: The built-in encoder's vectors.
+        encoder: Encodes the question.
+        pointers: Resolves what the question itself points at.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        lexical: Lexical,
+        vectors: VectorIndex,
+        encoder: Encoder,
+        pointers: PointerSearch,
+    ) -> None:
+        self._catalogue = catalogue
+        self._lexical = lexical
+        self._vectors = vectors
+        self._encoder = encoder
+        self._pointers = pointers
+        self._scope: tuple[int, Scope, frozenset[int] | None] | None = None
+
+    def find(self, channel: str, query: Query, limit: int) -> Found:
+        """Return a channel's best pages within the query's scope.
+
+        Raises:
+            NotFoundError: There is no such channel.
+        """
+        ways: dict[str, Callable[[Query, int], Found]] = {
+            "dense": self._dense,
+            "pointer": self._pointed,
+        }
+        if channel in ways:
+            return ways[channel](query, limit)
+        if channel in self._lexical.channels:
+            documents = self._serials(query)
+            return self._seen(
+                self._lexical.search(query.text, channel, limit=limit, documents=documents)
+            )
+        known = ", ".join(sorted({*ways, *self._lexical.channels}))
+        raise NotFoundError(f"no channel {channel!r} in this library; there are {known}")
+
+    def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
+        """Return the ids of pages, in the order asked."""
+        ids = self._catalogue.view().ids
+        return [page_id(ids[serial], number) for serial, number in map(split_key, keys)]
+
+    def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
+        """Return the numbers of pages, in the order asked."""
+        return self._catalogue.keys(ids)
+
+    def page_total(self, query: Query) -> int:
+        """Return the number of pages in the query's scope."""
+        return self._catalogue.page_total(self._serials(query))
+
+    def pages(self, ids: Sequence[str]) -> Sequence[Page]:
+        """Return pages by id, in the order asked."""
+        return self._catalogue.pages(ids)
+
+    def _serials(self, query: Query) -> frozenset[int] | None:
+        generation = self._catalogue.view().generation
+        known = self._scope
+        if known is None or known[:2] != (generation, query.scope):
+            known = (generation, query.scope, self._catalogue.serials(query.scope))
+            self._scope = known
+        return known[2]
+
+    def _dense(self, query: Query, limit: int) -> Found:
+        documents = self._serials(query)
+        if not query.text.strip():
+            return Found.nothing()
+        vector = self._encoder.encode_queries([query.text]).data[0]
+        return self._seen(self._vectors.search(vector, limit=limit, documents=documents))
+
+    def _pointed(self, query: Query, limit: int) -> Found:
+        serials = self._serials(query)
+        allowed = None
+        if serials is not None:
+            ids = self._catalogue.view().ids
+            allowed = frozenset(ids[serial] for serial in serials if serial in ids)
+        hits = self._pointers.search(query, limit=limit, allowed=allowed)
+        keys = self.page_keys([hit.page for hit in hits])
+        return Found(
+            np.array(keys, np.int64),
+            np.array([hit.score for hit in hits], np.float32),
+            np.array([-1 if hit.block is None else hit.block for hit in hits], np.int32),
+            {key: hit.via for key, hit in zip(keys, hits, strict=True)},
+        )
+
+    def _seen(self, found: Found) -> Found:
+        """Leave out what may not be seen: an index may lag behind the catalogue."""
+        ids = self._catalogue.view().ids
+        serials = found.keys >> NUMBER_BITS
+        gone = [serial for serial in np.unique(serials).tolist() if serial not in ids]
+        if not gone:
+            return found
+        keep = ~np.isin(serials, gone)
+        blocks = None if found.blocks is None else found.blocks[keep]
+        return Found(found.keys[keep], found.scores[keep], blocks)

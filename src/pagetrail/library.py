@@ -1,0 +1,444 @@
+"""The library: the one place where stages meet.
+
+``open(folder)`` gives a `Library` with every verb: add, remove, search, ask, show, doctor. Reading
+needs no lock; the right to write is taken for the time of a change and given back after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from . import __version__
+from .config import Settings, load_settings, workers
+from .errors import DamagedError, LibraryError, LockedError, NotFoundError, UsageError
+from .index.catalogue import Catalogue
+from .index.doctor import Finding
+from .index.folder import create_folder, open_folder
+from .ingest import AddedDocument, Ingest
+from .types import Answer, Query, Ranking, Scope, split_page_id
+from .writing import Writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import TracebackType
+
+    from PIL.Image import Image
+
+    from .channels import Channels
+    from .encoders.text import TextEncoder
+    from .index.folder import Folder
+    from .index.lexical import Lexical
+    from .retrieve.pipeline import Pipeline
+    from .types import Citation, Document, Page
+
+__all__ = ["AddedDocument", "Finding", "Library", "open"]
+
+
+def open(
+    folder: str | os.PathLike[str], *, create: bool = True, settings: Settings | None = None
+) -> Library:
+    """Open the library in a folder; with ``create``, make one where there is none.
+
+    Raises:
+        NotFoundError: There is no library and ``create`` is false.
+        VersionError: It was written by a newer version of Pagetrail.
+        LibraryError: The folder holds something else, or cannot be used.
+    """
+    root = Path(folder)
+    settings = settings or load_settings()
+    place = create_folder(root, version=__version__) if create else open_folder(root)
+    if create and not place.catalogue.exists():
+        with Writing(place):
+            pass
+    return Library(place, settings)
+
+
+class Library:
+    """One folder of documents; made by `open`. Safe to share between threads for reading."""
+
+    def __init__(self, folder: Folder, settings: Settings) -> None:
+        self.settings = settings
+        self._folder = folder
+        self._catalogue = Catalogue(folder)
+        self._lexical: Lexical | None = None
+
+    @property
+    def path(self) -> Path:
+        """The library's folder."""
+        return self._folder.root
+
+    def close(self) -> None:
+        """Give files back; harmless when done twice."""
+        if self._lexical is not None:
+            self._lexical.close()
+        self._catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        tags: Iterable[str] = (),
+        passwords: Sequence[str] = (),
+        retry: bool = False,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> list[AddedDocument]:
+        """Add files and folders and return what became of each; see `add_iter`."""
+        return list(
+            self.add_iter(paths, tags=tags, passwords=passwords, retry=retry, progress=progress)
+        )
+
+    def add_iter(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        tags: Iterable[str] = (),
+        passwords: Sequence[str] = (),
+        retry: bool = False,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> Iterator[AddedDocument]:
+        """Add files and folders, yielding a result for each as it ends.
+
+        Unchanged files cost nothing; changed ones replace what was there once all of it is read;
+        moved ones keep their pages; an interrupted run goes on page by page.
+
+        Args:
+            paths: Files and folders; folders are searched for files, hidden ones apart.
+            tags: Given to every document.
+            passwords: Tried on encrypted files; never stored.
+            retry: Read the failed pages of ``partial`` documents again.
+            progress: Called with pages done, pages known so far, and the file at hand.
+
+        Raises:
+            NotFoundError: A path does not exist; nothing is added.
+            LockedError: Another process is writing to the library.
+        """
+        from .documents.load import find_files
+        from .documents.worker import PoolLoader
+
+        given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        for path in map(Path, given):
+            if not os.path.lexists(path):
+                raise NotFoundError(f"{path}: there is no such file or folder")
+        documents = self.settings.documents
+        loader = PoolLoader(documents, ocr_reader if documents.ocr else None)
+        with self._writing() as writing:
+            run = Ingest(
+                writing.catalogue,
+                loader,
+                catch_up=writing.catch_up,
+                tags=tags,
+                passwords=passwords,
+                retry=retry,
+                progress=progress,
+            )
+            yield from run.run(find_files(map(Path, given)))
+
+    def remove(self, names: str | Iterable[str]) -> list[Document]:
+        """Remove documents, named by path, file name or id, and return them; the files stay.
+
+        Raises:
+            NotFoundError: A name is unknown; nothing is removed.
+            UsageError: A name means several documents.
+        """
+        found = [self.document(name) for name in ([names] if isinstance(names, str) else names)]
+        with self._writing() as writing:
+            writing.catalogue.remove_documents(document.id for document in found)
+            writing.catch_up()
+            alive = {d.content_hash for d in writing.catalogue.documents()}
+        for document in found:
+            if document.content_hash not in alive:
+                self._pictures.forget(document.content_hash)
+        return found
+
+    def tag(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Document:
+        """Set and take away tags of a document and return it."""
+        add, remove = list(add), list(remove)
+        if any(not tag.strip() for tag in [*add, *remove]):
+            raise UsageError("a tag cannot be empty")
+        document = self.document(name)
+        if add or remove:
+            with self._writing() as writing:
+                writing.catalogue.tag_document(document.id, add=add, remove=remove)
+        return self._catalogue.document(document.id)
+
+    def documents(self, *, tags: Iterable[str] = ()) -> list[Document]:
+        """Return the documents, by path; with ``tags``, those that have one of them."""
+        return self._catalogue.documents(Scope(tags=frozenset(tags)) if tags else None)
+
+    def document(self, name: str) -> Document:
+        """Return the document that a person names by path, file name, end of a path, or id.
+
+        Raises:
+            NotFoundError: There is none.
+            UsageError: The name means several documents.
+        """
+        found = self._catalogue.find(name, path=os.path.realpath(name))
+        if not found:
+            end = "/" + name.lstrip("./")
+            found = [d for d in self.documents() if d.source.endswith(end)]
+        if not found:
+            raise NotFoundError(f"no document {name!r} in the library {self.path}")
+        if len(found) > 1:
+            places = ", ".join(d.source for d in found[:5])
+            raise UsageError(f"{name!r} means {len(found)} documents ({places}); give a path")
+        return found[0]
+
+    def page(self, name: str, number: int) -> Page:
+        """Return what was read on a page.
+
+        Raises:
+            NotFoundError: The document has no such page, or that page could not be read.
+        """
+        document = self.document(name)
+        if not 1 <= number <= document.page_count:
+            raise NotFoundError(f"{document.source} has pages 1 to {document.page_count}")
+        if number in document.pages_failed:
+            raise NotFoundError(
+                f"{document.source}, page {number} could not be read: {document.reason}"
+            )
+        return self._catalogue.pages([f"{document.id}#p{number:04d}"])[0]
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def search(
+        self,
+        question: str,
+        *,
+        documents: str | Iterable[str] = (),
+        tags: Iterable[str] = (),
+        limit: int = 10,
+        pipeline: Pipeline | None = None,
+    ) -> Ranking:
+        """Return the pages that hold the evidence, best first.
+
+        Args:
+            question: Words; never a query language.
+            documents: Look only in these, named as for `document`.
+            tags: Look only in documents with one of these tags.
+            limit: Most pages to return.
+            pipeline: How to search; the default recipe when not given.
+
+        Raises:
+            UsageError: The question is empty, or a name means several documents.
+            NotFoundError: A document is unknown.
+            ScopeError: No document has such a tag.
+        """
+        query = self._query(question, documents, tags)
+        ranking, _ = (pipeline or self._recipe()).run(query, self._ready())
+        return Ranking(query, ranking.hits[:limit])
+
+    def ask(
+        self,
+        question: str,
+        *,
+        documents: str | Iterable[str] = (),
+        tags: Iterable[str] = (),
+        pipeline: Pipeline | None = None,
+    ) -> Answer:
+        """Answer a question from the documents; every citation was found again on its page.
+
+        Arguments and errors are those of `search`.
+        """
+        from .answer.compose import answer
+
+        query = self._query(question, documents, tags)
+        channels = self._ready()
+        ranking, trace = (pipeline or self._recipe()).run(query, channels)
+        ranking = Ranking(query, ranking.hits[: self.settings.search.candidates])
+        return answer(
+            query,
+            ranking,
+            channels.pages,
+            pages=self.settings.answer.pages,
+            threshold=self.settings.answer.threshold,
+            similarity=self._similarity,
+            trace=trace,
+        )
+
+    def view(self, result: Ranking | Answer) -> dict[str, Any]:
+        """Return a result in its JSON form (docs/cli.md), with paths and page numbers."""
+        from .views import answer_view, ranking_view
+
+        if isinstance(result, Ranking):
+            return ranking_view(result, self._places(h.page for h in result.hits))
+        cited = [c.page for c in result.citations]
+        return answer_view(result, self._places([*cited, *result.pages_considered]))
+
+    # --- pictures ----------------------------------------------------------------------------
+
+    def page_image(
+        self, page: str, *, dpi: int | None = None, passwords: Sequence[str] = ()
+    ) -> Image:
+        """Return the picture of a page (by page id) as displayed, RGB.
+
+        Raises:
+            NotFoundError: The page is unknown, or its file is gone.
+            DocumentError: The file changed since it was added, or cannot be read.
+        """
+        from PIL import Image as Pictures
+
+        name, number = split_page_id(page)
+        document = self._catalogue.document(name)
+        dpi = dpi or self.settings.documents.dpi
+        data = self._pictures.get(document.content_hash, number, dpi)
+        if data is None:
+            picture = self._draw(document, number, dpi, passwords)
+            buffer = io.BytesIO()
+            picture.save(buffer, "PNG")
+            self._pictures.put(document.content_hash, number, dpi, buffer.getvalue())
+            return picture
+        with Pictures.open(io.BytesIO(data)) as stored:
+            return stored.convert("RGB")
+
+    def evidence_image(
+        self, citation: Citation, *, dpi: int | None = None, passwords: Sequence[str] = ()
+    ) -> Image:
+        """Return the picture of a cited page with the citation's boxes, turned upright."""
+        from .documents.draw import draw_boxes
+
+        (page,) = self._catalogue.pages([citation.page])
+        picture = self.page_image(citation.page, dpi=dpi, passwords=passwords)
+        return draw_boxes(picture, citation.boxes, turn=page.turn)
+
+    def _draw(self, document: Document, number: int, dpi: int, passwords: Sequence[str]) -> Image:
+        from PIL import Image as Pictures
+
+        from .documents.load import open_source
+        from .index.changes import file_stamp
+
+        path, stamp = self._catalogue.location(document.id)
+        try:
+            changed = file_stamp(path) != stamp
+        except OSError as error:
+            raise NotFoundError(
+                f"{document.source} is no longer at {path}; add it again from its new place"
+            ) from error
+        if changed:
+            raise DamagedError(document.source, "the file changed since it was added; add it again")
+        settings = self.settings.documents
+        with open_source(
+            Path(path), document.source, settings=settings, passwords=passwords
+        ) as source:
+            pixels = source.image(number, dpi=dpi, max_pixels=settings.max_pixels)
+        return Pictures.fromarray(pixels)
+
+    # --- upkeep ------------------------------------------------------------------------------
+
+    def doctor(self, *, repair: bool = False) -> list[Finding]:
+        """Check the library and return what was found; with ``repair``, mend what can be mended.
+
+        Raises:
+            LockedError: ``repair`` was asked for while another process is writing.
+        """
+        from .index.doctor import examine
+
+        if not repair:
+            return examine(self._catalogue)
+        with self._writing() as writing:
+            return writing.repair()
+
+    # --- inside ------------------------------------------------------------------------------
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        from .encoders.text import TextEncoder
+
+        return TextEncoder()
+
+    @cached_property
+    def _pictures(self) -> Any:
+        from .index.pictures import PictureStore
+
+        size = self.settings.search.page_cache_mb * 1_000_000
+        return PictureStore(self._folder.images, size)
+
+    @cached_property
+    def _channels(self) -> Channels:
+        from .channels import Channels
+        from .index.lexical import Lexical
+        from .index.places import PlaceBook
+        from .index.segments import VectorIndex
+        from .retrieve.pointers import PointerSearch
+
+        self._lexical = Lexical(self._folder.lexical)
+        encoder = self._encoder
+        vectors = VectorIndex(
+            self._catalogue,
+            name=encoder.name,
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+        )
+        pointers = PointerSearch(PlaceBook(self._catalogue))
+        return Channels(self._catalogue, self._lexical, vectors, encoder, pointers)
+
+    def _ready(self) -> Channels:
+        """Return the channels, brought up to the catalogue where that is possible."""
+        channels = self._channels
+        assert self._lexical is not None
+        if self._lexical.behind(self._catalogue):
+            self._lexical.refresh()
+            if self._lexical.behind(self._catalogue):
+                # A writer is at work and will catch up itself, or was killed and we do it. Where
+                # neither holds (a read-only copy) what the index lacks is found by other channels.
+                with contextlib.suppress(LockedError, LibraryError), self._writing() as writing:
+                    writing.catch_up()
+                self._lexical.refresh()
+        return channels
+
+    def _writing(self) -> Writing:
+        threads = workers(self.settings.documents)
+        return Writing(self._folder, threads=threads)
+
+    def _recipe(self) -> Pipeline:
+        from .recipes import default
+
+        return default()
+
+    def _similarity(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        vectors = self._encoder.encode_queries([question, *texts]).data
+        similarities: list[float] = (vectors[1:] @ vectors[0]).tolist()
+        return similarities
+
+    def _query(self, question: str, documents: str | Iterable[str], tags: Iterable[str]) -> Query:
+        if not question.strip():
+            raise UsageError("the question is empty")
+        names = [documents] if isinstance(documents, str) else list(documents)
+        ids = frozenset(self.document(name).id for name in names)
+        query = Query(question, Scope(ids, frozenset(tags)))
+        self._catalogue.serials(query.scope)
+        return query
+
+    def _places(self, pages: Iterable[str]) -> dict[str, tuple[str, int, str | None]]:
+        wanted = list(dict.fromkeys(pages))
+        sources: dict[str, str] = {}
+        places = {}
+        for page in self._catalogue.pages(wanted):
+            if page.document not in sources:
+                sources[page.document] = self._catalogue.document(page.document).source
+            places[page.id] = (sources[page.document], page.number, page.label)
+        return places
+
+
+def ocr_reader() -> Any:
+    """Make the OCR engine; a worker process calls this when a page first needs it."""
+    from .documents.ocr import OcrReader
+
+    return OcrReader()

@@ -1,0 +1,116 @@
+"""The right to change a library, and the work that follows every change.
+
+Part of the composition root: the catalogue is changed first and is the truth; `Writing.catch_up`
+then brings the lexical index and the vectors up to it. A kill in between costs nothing: whoever
+writes next catches up.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from .encoders.passages import passages
+from .encoders.text import TextEncoder
+from .index.changes import CatalogueWriter
+from .index.lexical import Lexical
+from .index.lock import WriterLock
+from .index.publish import VectorWriter, clean_segments
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .index.doctor import Finding
+    from .index.folder import Folder
+
+__all__ = ["Writing"]
+
+_ENCODE = 64  # pages encoded and published at a time
+_COMMIT = 1024  # pages after which the lexical index is committed while adding
+
+
+class Writing:
+    """A library opened for changes; a context manager that holds the writer's lock.
+
+    Args:
+        folder: The library.
+        threads: Cores used to encode text.
+
+    Raises:
+        LockedError: Another process is writing.
+    """
+
+    def __init__(self, folder: Folder, *, threads: int = 1) -> None:
+        self._folder = folder
+        self._threads = threads
+        self._lock = WriterLock(folder.lock)
+        try:
+            self.catalogue = CatalogueWriter(folder, self._lock)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._uncommitted = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if "_lexical" in self.__dict__:
+                self._lexical.commit(self.catalogue)
+                self._lexical.close()
+            if "_vectors" in self.__dict__:
+                self._vectors.compact()
+        finally:
+            self.catalogue.close()
+            self._lock.release()
+
+    @cached_property
+    def _lexical(self) -> Lexical:
+        clean_segments(self.catalogue)
+        return Lexical(self._folder.lexical, write=True)
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        return TextEncoder(threads=self._threads)
+
+    @cached_property
+    def _vectors(self) -> VectorWriter:
+        encoder = self._encoder
+        return VectorWriter(
+            self.catalogue,
+            name=encoder.name,
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+        )
+
+    def catch_up(self) -> None:
+        """Bring the indexes up to the catalogue.
+
+        The lexical index is committed every thousand pages and at the end: a commit costs tens of
+        milliseconds, and what it lacks after a kill is taken from the catalogue.
+        """
+        self._uncommitted += self._lexical.sync(self.catalogue)
+        if self._uncommitted >= _COMMIT:
+            self._lexical.commit(self.catalogue)
+            self._uncommitted = 0
+        while self._vectors.adopt():
+            pass
+        while keys := self._vectors.missing(_ENCODE):
+            found = self.catalogue.pages_by_key(keys)
+            pages = [found[key] for key in keys]
+            blocks = [p.block for page in pages for p in passages(page)]
+            self._vectors.publish(keys, self._encoder.encode_pages(pages), blocks)
+
+    def repair(self) -> list[Finding]:
+        """Find what is wrong, mend what can be mended, and return all of it."""
+        from .index.doctor import mend
+
+        findings = mend(self.catalogue, self._lexical)
+        self.catch_up()
+        return findings
