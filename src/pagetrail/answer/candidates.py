@@ -1,0 +1,214 @@
+"""Short answers that stand in a unit of evidence, each with what speaks for it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .tables import table_at
+from .terms import Rarity, stems
+from .values import names_in, values_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .evidence import Weighed
+    from .question import Question
+
+__all__ = ["Candidate", "phrases_in", "quantities_in", "runs_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible answer.
+
+    Attributes:
+        text: The answer, words as on the page.
+        source: The unit it stands in.
+        form: How it was found, one word.
+        fit: How well it is the kind of thing asked for, 0..1.
+        near: How close it stands to what the question is about, 0..1.
+        quote: What to quote; empty means the whole unit.
+        also: Further blocks it rests on, as (page, block order, quote).
+    """
+
+    text: str
+    source: Weighed
+    form: str
+    fit: float
+    near: float
+    quote: str = ""
+    also: tuple[tuple[str, int, str], ...] = ()
+
+
+_LABELLED = re.compile(
+    r"\b(?:tables?|figures?|figs?\.?|pages?|p\.|sections?|chapters?|notes?|no\.|appendix|steps?|parts?|exhibit|"
+    r"volume|issue|items?|version|question|annex|slide|unit)\s*[-(#]?$",
+    re.IGNORECASE,
+)
+
+# Which kinds of value answer which kind of question, and how well.
+_FITS: dict[str, dict[str, float]] = {
+    "percentage": {"percentage": 1.0, "number": 0.5},
+    "money": {"money": 1.0, "number": 0.7, "percentage": 0.2},
+    "number": {"number": 1.0, "money": 0.8, "percentage": 0.7, "time": 0.3},
+    "count": {"number": 1.0, "percentage": 0.2, "money": 0.2},
+    "year": {"year": 1.0, "date": 0.6},
+    "date": {"date": 1.0, "year": 0.5},
+    "time": {"time": 1.0, "number": 0.2},
+}
+
+
+def quantities_in(question: Question, weighed: Weighed, rarity: Rarity) -> Iterator[Candidate]:
+    """Yield the numbers, dates and times of a unit that could answer."""
+    fits = _FITS[question.kind]
+    if weighed.unit.is_row:
+        yield from _cells(question, weighed, rarity, fits)
+        return
+    text = weighed.unit.text
+    spots = _spots(text, question)
+    for value in values_in(text):
+        fit = fits.get(value.kind, 0.0)
+        if not fit or _figure(value.shown) in question.numbers:
+            continue
+        if value.shown.isalpha():
+            fit *= 0.4  # a spelt number is mostly an aside
+        after = text[value.end : value.end + 40]
+        if question.head and set(question.head) & set(stems(after)[:3]):
+            fit = min(1.0, fit + 0.5) if question.kind in ("count", "number", "money") else fit
+        elif question.kind == "count":
+            fit *= 0.5
+        if _LABELLED.search(text[: value.start]) or (value.start <= 1 and value.shown.isdigit()):
+            fit *= 0.2  # the number of a table, page, note or list item
+        yield Candidate(
+            value.shown, weighed, value.kind, fit, _nearness(spots, value.start, value.end)
+        )
+
+
+def _cells(
+    question: Question, weighed: Weighed, rarity: Rarity, fits: dict[str, float]
+) -> Iterator[Candidate]:
+    """Yield number cells; near is how well label and header together say what is asked."""
+    table = table_at(weighed.unit)
+    row = table.rows[table.blocks.index(weighed.unit.block.order)]
+    label = frozenset(s for c in row if not c.numeric for s in stems(c.text))
+    first = True
+    for cell in row:
+        for value in values_in(cell.text):
+            fit = fits.get(value.kind, 0.0)
+            if not fit or _figure(value.shown) in question.numbers:
+                continue
+            if not cell.numeric:
+                fit *= 0.6
+            near = rarity.share(question.terms, label | cell.header, {})
+            # Of columns that say nothing about themselves, the first is usually the one meant.
+            near = near + (0.05 if first else 0.0)
+            first = False
+            yield Candidate(value.shown, weighed, "cell", fit, min(1.0, near))
+
+
+def _figure(shown: str) -> str:
+    found = re.search(r"\d[\d,.]*", shown)
+    return found[0].replace(",", "").rstrip(".") if found else shown
+
+
+def runs_in(question: Question, weighed: Weighed) -> Iterator[Candidate]:
+    """Yield the capitalised runs of a unit that the question does not itself contain."""
+    text = weighed.unit.text
+    asked = set(question.terms)
+    spots = _spots(text, question)
+    for value in names_in(text):
+        held = stems(value.shown)
+        if not held or len(value.shown) < 2 or sum(s in asked for s in held) > len(held) / 2:
+            continue
+        fit = 0.5 if value.start == 0 and " " not in value.shown else 1.0
+        if question.kind == "place" and re.search(
+            r"\b(?:in|at|near|from)\s+(?:the\s+)?$", text[: value.start]
+        ):
+            fit += 0.5
+        yield Candidate(value.shown, weighed, "name", fit, _nearness(spots, value.start, value.end))
+
+
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|means|refers to|stands for|defined as|consists? of|includes?|including|such as|called|"
+    r"known as|by|to|because|if|when)\b\s+|[:：]\s+|\s[-–—]\s"
+)
+_CLAUSE = re.compile(r"[,;:()\[\]•●▪■]\s*|\s[-–—]\s|\.\s|(?<=\S)—(?=\S)")
+
+
+def phrases_in(
+    question: Question, weighed: Weighed, following: Sequence[str]
+) -> Iterator[Candidate]:
+    """Yield clauses, predicates, cells and labelled values of a unit, and the unit itself.
+
+    Args:
+        following: Texts of the next units on the page, for a label or heading that precedes.
+    """
+    unit = weighed.unit
+    if unit.is_row:
+        yield from _text_cells(question, weighed)
+        return
+    text = unit.text
+    asked = set(question.terms)
+    spots = _spots(text, question)
+    seen: set[str] = set()
+    pieces: list[tuple[str, int, int, str]] = [("whole", 0, len(text), text)]
+    pieces += [("predicate", m.end(), len(text), text[m.end() :]) for m in _COPULA.finditer(text)]
+    at = 0
+    for m in [*_CLAUSE.finditer(text), None]:
+        end = m.start() if m else len(text)
+        pieces.append(("clause", at, end, text[at:end]))
+        at = m.end() if m else end
+    for form, start, end, piece in pieces:
+        shown = piece.strip(" .,;:•●▪■–—-")
+        held = stems(shown)
+        if not shown or shown in seen or not (held or re.search(r"\w", shown)):
+            continue
+        seen.add(shown)
+        fresh = sum(s not in asked for s in held) / len(held) if held else 0.5
+        if fresh == 0.0:
+            continue
+        yield Candidate(shown, weighed, form, fresh, _nearness(spots, start, end))
+    if following and (len(unit.words) <= 14 or text.rstrip().endswith((":", "?"))):
+        for depth, after in enumerate(following[:2]):
+            held = stems(after)
+            fresh = sum(s not in asked for s in held) / len(held) if held else 0.0
+            if fresh:
+                yield Candidate(after.strip(), weighed, "next", fresh, 1.0 / (1 + depth), after)
+
+
+def _text_cells(question: Question, weighed: Weighed) -> Iterator[Candidate]:
+    table = table_at(weighed.unit)
+    row = table.rows[table.blocks.index(weighed.unit.block.order)]
+    asked = set(question.terms)
+    head = set(question.head)
+    for cell in row:
+        held = stems(cell.text)
+        fresh = sum(s not in asked for s in held) / len(held) if held else 0.0
+        others = {s for c in row if c is not cell for s in stems(c.text)}
+        if not fresh:
+            continue
+        near = len(asked & (others | cell.header)) / max(1, len(asked))
+        bonus = 0.3 if head & cell.header else 0.0
+        yield Candidate(cell.text, weighed, "cell", fresh, min(1.0, near + bonus))
+    if len(row) > 1:
+        yield Candidate(weighed.unit.text, weighed, "row", 0.5, 0.5)
+
+
+def _spots(text: str, question: Question) -> list[tuple[int, int]]:
+    """Return where words of the question stand in a text."""
+    asked = set(question.terms)
+    return [
+        (m.start(), m.end())
+        for m in re.finditer(r"[\w%’']+", text)
+        if (s := stems(m[0])) and s[0] in asked
+    ]
+
+
+def _nearness(spots: Sequence[tuple[int, int]], start: int, end: int) -> float:
+    """Return 0..1: how close the nearest four words of the question stand, in characters."""
+    gaps = sorted(max(a - end, start - b, 0) for a, b in spots if b <= start or a >= end)[:4]
+    if not gaps:
+        return 0.0
+    return sum(1.0 / (1.0 + g / 25.0) for g in gaps) / 4
