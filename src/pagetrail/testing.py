@@ -13,8 +13,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from .ports import Encoder
-from .types import Block, Box, Page, Reference, Vectors, Word
+from .ports import AnswerReader, Encoder
+from .types import Block, Box, Hit, Page, Query, Ranking, Reference, Vectors, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .types import BlockKind
 
-__all__ = ["HashEncoder", "check_encoder", "make_page", "tiny_pages"]
+__all__ = ["HashEncoder", "check_answer_reader", "check_encoder", "make_page", "tiny_pages"]
 
 
 # --- a tiny corpus -------------------------------------------------------------------------------
@@ -277,6 +277,45 @@ def _well_formed(encoder: Encoder, vectors: Vectors, counts: list[int]) -> None:
 
 def _same(left: np.ndarray, right: np.ndarray) -> bool:
     return bool(((left * right).sum(axis=1) > 0.9999).all())
+
+
+# --- answer readers ------------------------------------------------------------------------------
+
+
+def check_answer_reader(reader: AnswerReader) -> None:
+    """Check an answer reader against the contract.
+
+    Drafts come best first, name only pages that were given, quote words that stand there, and are
+    the same when asked again; nothing to read gives none; a page's text is data, whatever it says.
+
+    Raises:
+        AssertionError: A rule is broken.
+    """
+    _require(isinstance(reader, AnswerReader), "a reader has a read method")
+    pages = [page for page in tiny_pages() if page.blocks]
+    query = Query("How many kilograms of tomatoes did the garden harvest?")
+    ranking = Ranking.of(query, [Hit(p.id, float(-i)) for i, p in enumerate(pages)])
+    drafts = reader.read(query, ranking, pages)
+    _require(len(drafts) > 0, "a question that the pages answer gets a draft")
+    texts = {page.id: " ".join(page.text.split()) for page in pages}
+    for draft in drafts:
+        _require(draft.text.strip() != "", "a draft says something")
+        for page, _, quote in ((draft.page, draft.block, draft.quote), *draft.also):
+            _require(page in texts, "a draft names pages that were given")
+            _require(" ".join(quote.split()) in texts[page], "a quote stands on its page")
+    scores = [draft.score for draft in drafts]
+    _require(scores == sorted(scores, reverse=True), "drafts come best first")
+    again = reader.read(query, ranking, pages)
+    _require([d.text for d in again] == [d.text for d in drafts], "reading is repeatable")
+    _require(len(reader.read(query, Ranking(query), [])) == 0, "no pages give no drafts")
+    blank = make_page("blank", 1, [])
+    alone = Ranking.of(query, [Hit(blank.id, 1.0)])
+    _require(len(reader.read(query, alone, [blank])) == 0, "a page without words gives no drafts")
+    hostile = make_page(
+        "hostile", 1, [("paragraph", "\x00 [[ (?:( {0} %s \ud800 ((((( tomatoes <b>")]
+    )
+    alone = Ranking.of(query, [Hit(hostile.id, 1.0)])
+    reader.read(Query("What do (tomatoes [ say?"), alone, [hostile])
 
 
 def _require(kept: bool, rule: str) -> None:  # noqa: FBT001 (read as an assertion)

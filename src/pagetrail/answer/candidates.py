@@ -72,6 +72,8 @@ def quantities_in(question: Question, weighed: Weighed, rarity: Rarity) -> Itera
         fit = fits.get(value.kind, 0.0)
         if not fit or _figure(value.shown) in question.numbers:
             continue
+        if question.unit and question.unit in value.shown:
+            fit = min(1.0, fit + 0.5)
         if value.shown.isalpha():
             fit *= 0.4  # a spelt number is mostly an aside
         after = text[value.end : value.end + 40]
@@ -99,6 +101,8 @@ def _cells(
             fit = fits.get(value.kind, 0.0)
             if not fit or _figure(value.shown) in question.numbers:
                 continue
+            if question.unit and question.unit in value.shown:
+                fit = min(1.0, fit + 0.5)
             if not cell.numeric:
                 fit *= 0.6
             near = rarity.share(question.terms, label | cell.header, {})

@@ -45,6 +45,8 @@ class Question:
         computed: The answer must be worked out (a difference, sum, average, ratio), not read.
         visual: The answer is seen (a colour, a count of pictures), not read.
         negated: The question asks for what is *not* so.
+        explains: A sentence is wanted (how, why, what happens, what to do), not a name or value.
+        unit: Symbol of the unit asked for ("°C", "MHz", "$"); empty when none is named.
     """
 
     text: str
@@ -58,6 +60,8 @@ class Question:
     computed: bool = False
     visual: bool = False
     negated: bool = False
+    explains: bool = False
+    unit: str = ""
 
 
 _SOURCE = (
@@ -134,6 +138,33 @@ _MIN = re.compile(
     r"\b(?:least|lowest|smallest|fewest|minimum|min|worst|shortest|lower|smaller|fewer|less|earliest)\b",
     re.IGNORECASE,
 )
+_EXPLAINS = re.compile(
+    r"\b(?:how (?!many|much|long|old|far|often|large|big|high)|why|what (?:happens?|should|must|can|could|will|would|do|does)"
+    r"|what (?:is|are|was|were) (?:the |an? |one of the )?(?:\w+ )?(?:purpose|function|reason|benefit|effect|impact|role|"
+    r"difference|procedure|process|consequence|recommend\w*|precautions?|steps?|instructions?|actions?|implications?)|"
+    r"what (?:steps?|precautions?|actions?|instructions?|procedure|measures?)|under what|describe|define|explain|when can|"
+    r"what if)\b",
+    re.IGNORECASE,
+)
+_OPTION_WORDS = 6
+_UNITS = {
+    "°C": r"\b(?:degrees? )?celsius\b|°\s?c\b",
+    "°F": r"\bfahrenheit\b|°\s?f\b",
+    "MHz": r"\bmhz\b|\bmegahertz\b",
+    "mA": r"\bmilliamp\w*|\bin ma\b",
+    "ms": r"\bmilliseconds?\b",
+    "cm": r"\bcm\b|\bcentimet\w+",
+    "mm": r"\bmm\b|\bmillimet\w+",
+    "kg": r"\bkg\b|\bkilograms?\b",
+    "$": r"\bdollars?\b|\busd\b|\$",
+    "second": r"\bseconds\b",
+    "minute": r"\bminutes\b",
+    "hour": r"\bhours\b",
+    "day": r"\bhow many days\b",
+    "week": r"\bhow many weeks\b",
+    "month": r"\bhow many months\b",
+    "year": r"\bhow many years\b|\bhow old\b",
+}
 _NOT = re.compile(r"\b(?:not|n't|except|without|never|isn't|aren't|doesn't|don't)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“‘']([^\"”’']{2,80})[\"”’'](?=\W|$)")
 _NAME = re.compile(
@@ -176,6 +207,8 @@ def understand(text: str) -> Question:
         computed=bool(_COMPUTED.search(plain)),
         visual=bool(_VISUAL.search(plain)),
         negated=bool(_NOT.search(plain)),
+        explains=bool(_EXPLAINS.search(plain)),
+        unit=next((u for u, p in _UNITS.items() if re.search(p, plain, re.IGNORECASE)), ""),
     )
 
 
@@ -185,9 +218,12 @@ def _options(plain: str, offered: re.Match[str] | None) -> tuple[str, ...]:
     if not _WH.search(plain) and not re.search(r"\bor\b.*\?", plain):
         return ()
     either = _EITHER.search(plain)
-    if either and re.search(r"\b(?:which|what|whether|are there|is|who)\b", plain, re.IGNORECASE):
-        return either[1].strip(), either[2].strip()
-    return ()
+    if either is None or not re.search(
+        r"\b(?:which|what|whether|is|are|who)\b", plain, re.IGNORECASE
+    ):
+        return ()
+    pair = either[1].strip(), either[2].strip()
+    return pair if all(len(option.split()) <= _OPTION_WORDS for option in pair) else ()
 
 
 def _kind(plain: str, whole: str, options: tuple[str, ...]) -> AnswerKind:

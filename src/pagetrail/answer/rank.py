@@ -29,7 +29,7 @@ _LENGTH = {
     "choice": 3.0,
     "list": 10.0,
     "definition": 15.0,
-    "phrase": 7.0,
+    "phrase": 4.0,
 }
 
 
@@ -49,6 +49,8 @@ def features_of(question: Question, candidate: Candidate, top: Weighed) -> dict[
     asked = set(question.terms)
     length = len(candidate.text.split())
     target = _LENGTH.get(question.kind, 1.5)
+    if question.kind == "phrase" and question.explains:
+        target = _LENGTH["definition"]
     out = {
         "unit": w.score / top.score if top.score > 0 else 0.0,
         "own": w.own,
@@ -63,7 +65,12 @@ def features_of(question: Question, candidate: Candidate, top: Weighed) -> dict[
         "tight": w.tight,
         "head": 1.0 if set(question.head) & w.unit.stems else 0.0,
     }
+    # What the unit says about the question besides the candidate itself.
+    others = w.unit.stems - set(held)
+    out["rest"] = len(asked & others) / max(1, len(asked))
     out[candidate.form] = 1.0
+    if question.explains and candidate.form in ("whole", "predicate", "clause", "next"):
+        out[f"{candidate.form}_explains"] = 1.0
     if question.kind in ("name", "place") and candidate.form == "name":
         out["proper"] = 1.0
     if question.kind == "list" and candidate.form in ("items", "enumeration"):
