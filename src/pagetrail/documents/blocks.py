@@ -39,6 +39,7 @@ _PAGE_NUMBER = re.compile(
     r"(?:\s*(?:of|/|von|de)\s*\d{1,4})?[-–—|\s]*$",
     re.IGNORECASE,
 )
+_SENTENCE_INSIDE = re.compile(r"\w{3,}[.!?;]\s+[A-Z]")
 _SENTENCE_END = re.compile(r"[.!?:;。][)\]\"'”’»]*$")
 
 
@@ -73,7 +74,7 @@ def running(
     """
     table = rows(segments)
     if len(table) < 4:
-        return [], list(segments), []
+        return [], [s for row in table for s in row], []
     head = _edge(table, body, lambda row: max(s.y1 for s in row) / height, step=1)
     foot = _edge(table, body, lambda row: 1 - min(s.y0 for s in row) / height, step=-1)
     last = len(table) - foot
@@ -93,13 +94,15 @@ def _edge(table, body, reach, *, step: int) -> int:  # type: ignore[no-untyped-d
         text = " ".join(s.text for s in row)
         words = sum(len(s.words) for s in row)
         number = _PAGE_NUMBER.match(text) is not None
+        upper, lower = (row, after) if step == 1 else (after, row)
+        gap = min(s.y0 for s in lower) - max(s.y1 for s in upper)
+        # A short last page ends early, but its number still stands alone below everything.
+        alone = number and step == -1 and index == 0 and gap > 1.5 * row[0].height
         far = reach(row)
-        if far > (_NUMBER_MARGIN if number else _MARGIN) or words > 20:
+        if words > 20 or (far > (_NUMBER_MARGIN if number else _MARGIN) and not alone):
             break
         if not number and max(s.size for s in row) > 1.15 * body:
             break
-        upper, lower = (row, after) if step == 1 else (after, row)
-        gap = min(s.y0 for s in lower) - max(s.y1 for s in upper)
         if gap > (0.5 if number else 1.0) * row[0].height:
             count = index + 1
     return count
@@ -241,24 +244,29 @@ def _kind(
 ) -> BlockKind:
     if CAPTION.match(text) and _CAPTION_START.match(text):
         return "caption"
-    letters = sum(c.isalpha() for c in text)
-    larger = size > (1.35 if ocr else 1.12) * body
-    if count <= _HEADING_WORDS and len(lines) <= 4 and letters >= 2 and 2 * letters >= len(text) // 2:
-        closed = text[-1] in ".,;" and not larger
-        if larger and not closed:
-            return "heading"
-        if len(lines) <= 2 and count <= 14 and not closed and size >= 0.97 * body:
-            numbered = _NUMBERED.match(text)
-            if numbered and text[-1] not in ":" and _title_like(text[numbered.end() :]):
-                return "heading"
-            if text.isupper() and letters >= 4 and count >= 1 and len(lines) == 1:
-                return "heading"
+    if count <= _HEADING_WORDS and len(lines) <= 4 and _heads(lines, text, size, body, ocr=ocr):
+        return "heading"
     return "list" if count > 1 and _is_list(lines) else "paragraph"
+
+
+def _heads(lines: Sequence[Segment], text: str, size: float, body: float, *, ocr: bool) -> bool:
+    """Return whether a short text stands as a heading: larger, numbered, or all in capitals."""
+    letters = sum(map(str.isalpha, text))
+    if letters < max(2, len(text) // 4):
+        return False
+    if size > (1.35 if ocr else 1.12) * body:
+        return True
+    if len(lines) > 2 or text.count(" ") > 14 or text[-1] in ".,;:" or size < 0.97 * body:
+        return False
+    numbered = _NUMBERED.match(text)
+    if numbered and _title_like(text[numbered.end() :]):
+        return True
+    return len(lines) == 1 and letters >= 4 and text.isupper()
 
 
 def _title_like(text: str) -> bool:
     """Return whether a text is set like a title: starts with a capital, has no sentence in it."""
-    return text[:1].isupper() and ". " not in text and len(text) > 2
+    return len(text) > 2 and text[0].isupper() and _SENTENCE_INSIDE.search(text) is None
 
 
 def rank_headings(drafts: Sequence[Draft]) -> list[int]:

@@ -7,6 +7,7 @@ space between the columns of a *table* is no gutter, because a table is read row
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from .lines import BULLET
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["regions"]
 
-_BINS = 256
-_DEPTH = 12
+_BINS = 192
+_DEPTH = 8
 _CROSSING = 0.35  # share of a region's segments that may span a gutter
 _FEWEST = 3  # lines a column needs
 _TRIES = 3
+_CELL = 12  # mean characters per segment below which a side holds labels or numbers
+_SHORT = 18
 
 
 def regions(segments: Sequence[Segment], *, rtl: bool = False) -> list[list[Segment]]:
@@ -85,19 +88,17 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
         cover.append(total)
     size = sorted(s.size or s.y1 - s.y0 for s in items)[len(items) // 2]
     need = max(2, int(0.9 * size / step))
-    allowed = int(_CROSSING * len(items))
     found: list[tuple[float, float, float]] = []
-    for limit in sorted({0, allowed // 3, allowed}):
-        for a, b in _valleys(cover, limit):
-            if b - a < need or a == 0 or b == _BINS:
-                continue
-            left, right = start + a * step, start + b * step
-            before = sum(1 for s in items if s.x1 <= left + step)
-            after = sum(1 for s in items if s.x0 >= right - step)
-            if min(before, after) >= _FEWEST:
-                # A gutter in the middle that few lines cross beats a wide one near the edge.
-                worth = min(before, after) * (1 + min(b - a, 40) / 40) / (1 + limit)
-                found.append((worth, left, right))
+    for a, b, crossing in _valleys(cover, int(_CROSSING * len(items))):
+        if b - a < need:
+            continue
+        left, right = start + a * step, start + b * step
+        before = sum(1 for s in items if s.x1 <= left + step)
+        after = sum(1 for s in items if s.x0 >= right - step)
+        if min(before, after) >= _FEWEST:
+            # A gutter in the middle that few lines cross beats a wide one near the edge.
+            worth = min(before, after) * (1 + min(b - a, 40) / 40) / (1 + crossing)
+            found.append((worth, left, right))
     found.sort(reverse=True)
     distinct: list[tuple[float, float]] = []
     for _, left, right in found:
@@ -106,18 +107,20 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
     return distinct[:_TRIES]
 
 
-def _valleys(cover: list[int], limit: int) -> list[tuple[int, int]]:
-    """Return runs of bins, first and one past the last, covered by at most ``limit`` segments."""
-    runs, begin = [], -1
-    for index, value in enumerate(cover):
-        if value <= limit:
-            if begin < 0:
-                begin = index
-        elif begin >= 0:
-            runs.append((begin, index))
-            begin = -1
-    if begin >= 0:
-        runs.append((begin, len(cover)))
+def _valleys(cover: list[int], limit: int) -> list[tuple[int, int, int]]:
+    """Return runs of bins covered less than the bins on both sides, and at most ``limit`` times.
+
+    Returns:
+        First bin, one past the last, how many segments cover them.
+    """
+    runs, begin, falling = [], 0, False
+    for index in range(1, len(cover)):
+        before, value = cover[index - 1], cover[index]
+        if value != before:
+            if value > before and falling and before <= limit:
+                runs.append((begin, index, before))
+            falling = value < before
+            begin = index
     return runs
 
 
@@ -141,7 +144,7 @@ def _bands(
     cut = False
     for spans, band in bands:
         sides = [[], []] if spans else _sides(band, middle)
-        if not spans and _are_columns(sides, left, right):
+        if not spans and _are_columns(sides):
             result.append(sides)
             cut = True
         elif result and len(result[-1]) == 1:
@@ -158,30 +161,49 @@ def _sides(band: list[Segment], middle: float) -> list[list[Segment]]:
     return sides
 
 
-def _are_columns(sides: list[list[Segment]], left: float, right: float) -> bool:
-    """Return whether the two sides are columns of text, not of one table."""
+def _are_columns(sides: list[list[Segment]]) -> bool:
+    """Return whether the two sides are columns of text, not parts of one table or chart."""
     few, many = sorted(sides, key=len)
     if not few or (len(few) < _FEWEST and len(many) < 4 * _FEWEST):
         return False
-    aligned = 0
-    for item in few:
-        near = 0.3 * item.height
-        middle = item.middle
-        if any(abs(other.middle - middle) < near for other in many):
-            aligned += 1
-    if aligned < 0.6 * len(few):
-        return True
-    if any(sum(_is_item(s) for s in side) >= max(2, 0.3 * len(side)) for side in sides):
-        return True
     lengths = [sum(s.chars for s in side) / len(side) for side in sides]
-    if min(lengths) < 18:
-        return False
+    listed = any(sum(map(_is_item, side)) >= max(2, 0.3 * len(side)) for side in sides)
+    fills = [_fill(side) for side in sides]
+    if min(lengths) < _CELL and not listed:
+        # Labels and numbers mean something only beside what they stand next to, unless that is
+        # running text with its own lines.
+        prose = lengths.index(max(lengths))
+        if max(lengths) > 2.5 * _CELL and fills[prose] > 0.6 and len(sides[prose]) > _FEWEST:
+            return _aligned(sides[prose], sides[1 - prose]) < 0.7
+        return not _abreast(sides)
+    if listed or _aligned(few, many) < 0.6:
+        return True
     # Lines of prose fill their column; a table's cells rarely do.
-    fills = []
-    for side in sides:
-        width = max(s.x1 for s in side) - min(s.x0 for s in side)
-        fills.append(sum(s.x1 - s.x0 for s in side) / max(width * len(side), 1e-9))
-    return min(fills) > 0.5 or right - left < 3 * few[0].size
+    return min(lengths) >= _SHORT and min(fills) >= 0.5
+
+
+def _aligned(few: list[Segment], many: list[Segment]) -> float:
+    """Return the share of the first segments, 0..1, that have one of the others at their height."""
+    middles = sorted(s.middle for s in many)
+    count = 0
+    for item in few:
+        near = bisect_left(middles, item.middle - 0.3 * item.height)
+        count += near < len(middles) and middles[near] < item.middle + 0.3 * item.height
+    return count / len(few)
+
+
+def _fill(side: list[Segment]) -> float:
+    """Return how much of its width the lines of a side take, 0..1."""
+    width = max(s.x1 for s in side) - min(s.x0 for s in side)
+    return sum(s.x1 - s.x0 for s in side) / max(width * len(side), 1e-9)
+
+
+def _abreast(sides: list[list[Segment]]) -> bool:
+    """Return whether the two sides share most of their height."""
+    tops = [min(s.y0 for s in side) for side in sides]
+    bottoms = [max(s.y1 for s in side) for side in sides]
+    shared = min(bottoms) - max(tops)
+    return shared > 0.3 * min(b - t for b, t in zip(bottoms, tops, strict=True))
 
 
 def _is_item(segment: Segment) -> bool:

@@ -105,7 +105,8 @@ def _justified(words: Sequence[Rect]) -> float:
     if max(gaps) <= limit:
         return limit
     gaps.sort()
-    return max(limit, 1.6 * gaps[len(gaps) // 2])
+    # The smaller gaps are the spaces, even where most gaps lie between a table's cells.
+    return max(limit, 2.2 * gaps[len(gaps) // 4])
 
 
 def _parted(current: Segment, before: Rect, word: Rect, limit: float, *, rtl: bool) -> bool:

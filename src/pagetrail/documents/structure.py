@@ -152,11 +152,12 @@ def _blocks(layer: _Lines, seen: _Lines, width: float, height: float) -> tuple[B
     groups: dict[int, list[Segment]] = {}
     chars: dict[int, int] = {}
     for lines, is_ocr in ((layer, False), (seen, True)):
-        slope = _slope(lines, width, height) if is_ocr else 0.0
+        slope = _slope(lines, width, height)
         for line in lines:
             # Words of one line that are turned differently are lines of their own.
-            for turn in {e.turn for e in line}:
-                part = [e for e in line if e.turn == turn]
+            turns = {e.turn for e in line}
+            for turn in turns:
+                part = line if len(turns) == 1 else [e for e in line if e.turn == turn]
                 rects = _upright(part, len(entries), width, height, ocr=is_ocr)
                 if slope:
                     rects = _level(rects, slope)
