@@ -330,6 +330,6 @@ def _names(plain: str) -> tuple[str, ...]:
             name = name.split(" ", 1)[1]
         elif first_word and not name.isupper():
             continue
-        if stems(name):
+        if stems(name) and not any(name in quoted for quoted in found):
             found.append(name)
     return tuple(dict.fromkeys(found))

@@ -61,7 +61,7 @@ _VALUE = re.compile(
 _NAME = re.compile(
     r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+)?"
     r"(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?)"
-    r"(?:(?:\s+(?:of|and|the|for|de|von|van|&))?\s+(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?|\d+\b))*"
+    r"(?:(?:\s+(?:of(?:\s+the)?|for|de|von|van|&))?\s+(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?|\d+\b))*"
 )
 
 
