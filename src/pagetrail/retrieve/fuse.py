@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import UsageError
-from .pipeline import Pipeline, check_inputs, in_fixed_order, indent, table_each
+from .pipeline import Pipeline, check_inputs, fixed_order, indent, table_each
 from .table import Table, combine, step
 from .value import as_number, piece
 
@@ -115,12 +115,11 @@ class Fuse(Pipeline):
         return [f"fuse by {how}, weights {weights}", *indent(self.inputs)]
 
     def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
-        inputs, weights = in_fixed_order(self.inputs, self.weights)
-        tables, trace = table_each(inputs, query, resources)
+        tables, trace = table_each(self.inputs, query, resources)
         started = time.perf_counter()
         total = resources.page_total(query)
         weighted, scores, floors = [], [], []
-        for table, weight in zip(tables, weights, strict=True):
+        for table, weight in ((tables[i], self.weights[i]) for i in fixed_order(self.inputs)):
             if self.method == "zscore":
                 normal, floor = zscores(table.scores, total)
             else:

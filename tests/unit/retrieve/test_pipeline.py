@@ -143,9 +143,9 @@ def test_explain_reads_as_steps_and_str_as_the_algebra():
     value = fuse(A, B, weights=(1, 1.5)) >> Boost(Search("pointer"), 6) >> Cut(50)
     assert value.explain().splitlines() == [
         "fuse by z-scores, weights 1, 1.5",
-        "  search words, at most 1000 pages",
-        "  search meaning, at most 1000 pages",
-        "then add 6 times the score of: search pointer, at most 1000 pages",
+        "  search words, at most 200 pages",
+        "  search meaning, at most 200 pages",
+        "then add 6 times the score of: search pointer, at most 200 pages",
         "then keep the best 50",
     ]
     assert str(A % 3) == '(Search("words") % 3)'
