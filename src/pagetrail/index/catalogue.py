@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..errors import NotFoundError, ScopeError
 from ..types import Document, OutlineEntry, Page, Scope, page_id, split_page_id
 from .codec import decode_page, decode_text, encode_text
-from .keys import NUMBER_BITS, Found, key_range, page_key, split_key
+from .keys import NUMBER_BITS, key_range, page_key, split_key
 from .schema import connect, guard
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Catalogue:
         Raises:
             NotFoundError: There is none.
         """
-        rows = self.rows(_SELECT + "id = ?", (document,))
+        rows = self.rows(_SELECT + "id = ?", (clean(document),))
         if not rows:
             raise NotFoundError(f"no document with id {document!r} in this library")
         return self._documents(rows)[0]
@@ -165,7 +165,7 @@ class Catalogue:
             path: The same as an absolute path without symbolic links; empty to leave it out.
         """
         for column, value in (
-            ("id", name),
+            ("id", clean(name)),
             ("source", encode_path(name)),
             ("path", encode_path(path)),
             ("name", encode_path(name)),
@@ -174,6 +174,20 @@ class Catalogue:
             if rows:
                 return self._documents(rows)
         return []
+
+    def location(self, document: str) -> tuple[str, str]:
+        """Return the absolute path of a document's file and its stamp when it was added.
+
+        Raises:
+            NotFoundError: There is no such document.
+        """
+        rows = self.rows(
+            "SELECT path, stamp FROM documents WHERE id = ? AND state != 'staged'",
+            (clean(document),),
+        )
+        if not rows:
+            raise NotFoundError(f"no document with id {document!r} in this library")
+        return decode_path(rows[0][0]), rows[0][1]
 
     def unchanged(self, path: str, stamp: str) -> Document | None:
         """Return the complete document at a path if the file's stamp is still the same.
@@ -199,7 +213,7 @@ class Catalogue:
             return None
         found: set[int] | None = None
         if scope.documents:
-            ids = sorted(scope.documents)
+            ids = sorted(map(clean, scope.documents))
             rows = self.rows(_SELECT + f"id {_AMONG}", (_list(ids),))
             missing = set(ids) - {row[1] for row in rows}
             if missing:
@@ -209,7 +223,7 @@ class Catalogue:
             rows = self.rows(
                 "SELECT DISTINCT document FROM tags JOIN documents ON serial = document "
                 "WHERE state != 'staged' AND tag IN (SELECT value FROM json_each(?))",
-                (_list(scope.tags),),
+                (_list(map(clean, scope.tags)),),
             )
             tagged = {row[0] for row in rows}
             found = tagged if found is None else found & tagged
@@ -248,24 +262,33 @@ class Catalogue:
             NotFoundError: A page is not in the library.
             CorruptError: A stored page is damaged.
         """
-        keys = []
-        known: dict[str, int | None] = {}
-        for page in ids:
-            document, number = _split(page)
-            if document not in known:
-                rows = self.rows(
-                    "SELECT serial FROM documents WHERE id = ? AND state != 'staged'", (document,)
-                )
-                known[document] = rows[0][0] if rows else None
-            serial = known[document]
-            if serial is None:
-                raise NotFoundError(f"no document with id {document!r} in this library")
-            keys.append(page_key(serial, number))
+        keys = self.keys(ids)
         found = {page_key(s, p.number): p for s, p in self._read(keys)}
         for key, page in zip(keys, ids, strict=True):
             if key not in found:
                 raise NotFoundError(f"no page {page!r} in this library")
         return [found[key] for key in keys]
+
+    def keys(self, ids: Sequence[str]) -> list[int]:
+        """Return the keys of pages by id, in the order asked.
+
+        Raises:
+            NotFoundError: A document is not in the library.
+        """
+        serials: dict[str, int] = {}
+        keys = []
+        for page in ids:
+            document, number = _split(page)
+            if document not in serials:
+                rows = self.rows(
+                    "SELECT serial FROM documents WHERE id = ? AND state != 'staged'",
+                    (clean(document),),
+                )
+                if not rows:
+                    raise NotFoundError(f"no document with id {document!r} in this library")
+                serials[document] = rows[0][0]
+            keys.append(page_key(serials[document], number))
+        return keys
 
     def pages_by_key(self, keys: Sequence[int]) -> dict[int, Page]:
         """Return pages by key; keys that are no longer in the library are left out."""
@@ -273,7 +296,7 @@ class Catalogue:
 
     def page_keys(self, document: str) -> list[int]:
         """Return the keys of a document's stored pages, by number; empty for an unknown one."""
-        rows = self.rows("SELECT serial FROM documents WHERE id = ?", (document,))
+        rows = self.rows("SELECT serial FROM documents WHERE id = ?", (clean(document),))
         if not rows:
             return []
         return [
@@ -323,6 +346,11 @@ def encode_path(path: str) -> bytes:
 def decode_path(data: bytes) -> str:
     """Return the path that `encode_path` was given."""
     return data.decode("utf-8", "surrogateescape")
+
+
+def clean(text: str) -> str:
+    """Return text that SQLite can take: lone surrogates become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def encode_info(document: Document) -> bytes:

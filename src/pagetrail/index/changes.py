@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import NotFoundError, UsageError
 from ..types import Document
-from .catalogue import Catalogue, decode_path, encode_info, encode_path
+from .catalogue import Catalogue, clean, decode_path, encode_info, encode_path
 from .codec import encode_page
 from .keys import MAX_PAGES, NUMBER_BITS, key_range, page_key
+from .places import copy_places, drop_places, label_rows, place_rows
 from .schema import guard
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class CatalogueWriter(Catalogue):
                 if self._run("INSERT OR IGNORE INTO pages VALUES (?, ?)", (key, shown)):
                     seq = shown or seq
                     self._run("INSERT INTO bodies VALUES (?, ?)", (key, body))
+                    self._place(page, key)
                     added[row["serial"]] = added.get(row["serial"], 0) + 1
                     for encoder in encoders:
                         self._run("INSERT INTO pending VALUES (?, ?, NULL)", (encoder, key))
@@ -244,7 +246,7 @@ class CatalogueWriter(Catalogue):
             serial = self._row(document)["serial"]
             self._add_tags(serial, add)
             for tag in remove:
-                self._run("DELETE FROM tags WHERE document = ? AND tag = ?", (serial, tag))
+                self._run("DELETE FROM tags WHERE document = ? AND tag = ?", (serial, clean(tag)))
             self.bump()
 
     # --- steps inside a transaction ----------------------------------------------------------
@@ -257,8 +259,14 @@ class CatalogueWriter(Catalogue):
         rows = self.rows(f"SELECT {names} FROM documents WHERE {where} ORDER BY serial", values)  # noqa: S608
         return [dict(zip(names.split(", "), row, strict=True)) for row in rows]
 
+    def _place(self, page: Page, key: int) -> None:
+        for place in place_rows(page, key):
+            self._run("INSERT OR IGNORE INTO places VALUES (?, ?, ?, ?, ?)", place)
+        for label in label_rows(page, key):
+            self._run("INSERT OR IGNORE INTO labels VALUES (?, ?)", label)
+
     def _row(self, document: str) -> dict[str, Any]:
-        rows = self._found("id = ?", (document,))
+        rows = self._found("id = ?", (clean(document),))
         if not rows:
             raise NotFoundError(f"no document with id {document!r} in this library")
         return rows[0]
@@ -311,6 +319,7 @@ class CatalogueWriter(Catalogue):
             "INSERT INTO bodies SELECT key + ?, body FROM bodies WHERE key BETWEEN ? AND ?",
         ):
             self._run(statement, (shift, *key_range(twin["serial"])))
+        copy_places(self._run, twin["serial"], serial)
         self._run(
             "INSERT INTO pending SELECT encoders.id, key, key - ? FROM encoders, pages "
             "WHERE key BETWEEN ? AND ?",
@@ -386,7 +395,7 @@ class CatalogueWriter(Catalogue):
 
     def _add_tags(self, serial: int, tags: Iterable[str]) -> None:
         for tag in tags:
-            self._run("INSERT OR IGNORE INTO tags VALUES (?, ?)", (serial, tag))
+            self._run("INSERT OR IGNORE INTO tags VALUES (?, ?)", (serial, clean(tag)))
 
     def _numbers(self, serial: int) -> frozenset[int]:
         low, high = key_range(serial)
@@ -417,6 +426,7 @@ class CatalogueWriter(Catalogue):
                     f"DELETE FROM {table} WHERE encoder = ? AND page BETWEEN ? AND ?",  # noqa: S608
                     (encoder, *span),
                 )
+        drop_places(self._run, serial)
         self._run("DELETE FROM bodies WHERE key BETWEEN ? AND ?", span)
         self._run("DELETE FROM pages WHERE key BETWEEN ? AND ?", span)
         self._run("DELETE FROM tags WHERE document = ?", (serial,))

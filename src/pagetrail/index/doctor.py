@@ -7,7 +7,7 @@ that it must be added again. Damage to the database file itself is only reported
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import CorruptError, UsageError
@@ -46,6 +46,15 @@ class Finding:
     advice: str = ""
     repaired: bool = False
 
+    def as_json(self) -> dict[str, str | bool]:
+        """Return the form printed by ``doctor --json``."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """Return one line for a person."""
+        advice = "; repaired" if self.repaired else f"; {self.advice}" if self.advice else ""
+        return f"{self.severity}: {self.what}{advice}"
+
 
 def examine(catalogue: Catalogue, lexical: Lexical, *, repair: bool = False) -> list[Finding]:
     """Check everything and return what was found, nothing when all is well.
@@ -71,7 +80,10 @@ def examine(catalogue: Catalogue, lexical: Lexical, *, repair: bool = False) -> 
     findings += pages
     findings += _segments(catalogue, fixer)
     findings += _coverage(catalogue, fixer)
-    findings += _lexical(catalogue, lexical, repair=repair, rebuild=bool(pages))
+    if not pages:
+        findings += _lexical(catalogue, lexical, repair=repair)
+    elif repair:
+        lexical.rebuild(catalogue)  # what was dropped must not be found any more
     findings += _leftovers(catalogue, fixer)
     findings += _unfinished(catalogue)
     return findings
@@ -216,9 +228,7 @@ def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
             )
 
 
-def _lexical(
-    catalogue: Catalogue, lexical: Lexical, *, repair: bool, rebuild: bool
-) -> Iterator[Finding]:
+def _lexical(catalogue: Catalogue, lexical: Lexical, *, repair: bool) -> Iterator[Finding]:
     """The search indexes hold exactly the catalogue's visible pages."""
     try:
         behind = lexical.behind(catalogue)
@@ -226,7 +236,7 @@ def _lexical(
     except CorruptError as error:
         yield Finding("error", str(error), "run doctor --repair")
         return
-    if behind and not rebuild:
+    if behind:
         if repair:
             lexical.sync(catalogue)
             lexical.commit(catalogue)
@@ -240,7 +250,7 @@ def _lexical(
         if not repair:
             return
     expected = lexical.expected(catalogue)
-    if rebuild or counts != expected:
+    if counts != expected:
         if repair:
             lexical.rebuild(catalogue)
         yield Finding(

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import CorruptError, LibraryError, LockedError, NotFoundError
+from ..ports import Found
 from .analysis import ANALYSIS, analyzer, prepare, query_terms
-from .keys import Found, split_key
+from .keys import split_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,13 +50,13 @@ class Mark:
         generation: The catalogue's, when the index was committed.
         seq: All pages that became visible up to this number are in.
         removal: All removals up to this number are done.
-        analysis: Version of the rules that made terms of text.
+        analysis: Version of the rules that made terms of text; 0 before the first commit.
     """
 
     generation: int = 0
     seq: int = 0
     removal: int = 0
-    analysis: int = ANALYSIS
+    analysis: int = 0
 
 
 class Lexical:
@@ -71,6 +72,11 @@ class Lexical:
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
         self._indexes = {name: _Index(folder / name, write=write) for name in _CHANNELS}
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the channels that `search` takes."""
+        return _CHANNELS
 
     def close(self) -> None:
         """Let background merges end; what was not committed is forgotten."""
@@ -99,7 +105,7 @@ class Lexical:
         """Say whether the catalogue changed in ways that are not committed here."""
         seq, removal = _ends(catalogue)
         return any(
-            (mark.seq, mark.removal) != (seq, removal) or mark.analysis != ANALYSIS
+            (mark.seq, mark.removal) != (seq, removal) or mark.analysis not in (0, ANALYSIS)
             for mark in self.marks().values()
         )
 
@@ -237,7 +243,7 @@ class _Index:
             raise CorruptError(
                 f"the search index {self._path} is damaged ({error}); run doctor --repair"
             ) from error
-        if self.mark.analysis != ANALYSIS and self._write:
+        if self._write and self.mark.analysis not in (0, ANALYSIS):
             self.clear()
 
     def _reload(self) -> None:
@@ -249,6 +255,8 @@ class _Index:
         """Start over with nothing in it."""
         import tantivy
 
+        if not self._write:
+            raise LibraryError("the library was opened for reading only")
         self.close()
         shutil.rmtree(self._path, ignore_errors=True)
         self._path.mkdir(parents=True)
@@ -288,7 +296,7 @@ class _Index:
     def commit(self, generation: int) -> None:
         if (self.seq, self.removal) == (self.mark.seq, self.mark.removal):
             return
-        mark = Mark(generation, self.seq, self.removal)
+        mark = Mark(generation, self.seq, self.removal, ANALYSIS)
         # Serial 0 belongs to no document: its only entry carries the mark.
         self._drop(0)
         self._put(0, 0, mark=json.dumps(asdict(mark)))

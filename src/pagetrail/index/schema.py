@@ -7,6 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ..errors import CorruptError, LibraryError, VersionError
+from .places import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +133,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _version(connection) == 0:  # another process may have been faster
-            for statement in _TABLES.split(";\n"):
+            for statement in (_TABLES + PLACES).split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
     except BaseException:

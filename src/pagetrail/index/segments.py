@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import CorruptError, ModelError
+from ..ports import Found
 from .files import ROW, SUFFIXES, read_array
-from .keys import NUMBER_BITS, Found
+from .keys import NUMBER_BITS
 from .maxsim import best_rows, row_scores
 
 if TYPE_CHECKING:
