@@ -43,7 +43,8 @@ class Candidate:
 
 
 _LABELLED = re.compile(
-    r"\b(?:tables?|figures?|figs?\.?|pages?|p\.|sections?|chapters?|notes?|no\.|appendix|steps?|parts?|exhibit|"
+    r"\b(?:tables?|figures?|figs?\.?|pages?|p\.|sections?|chapters?|notes?|no\.|appendix|"
+    r"steps?|parts?|exhibit|"
     r"volume|issue|items?|version|question|annex|slide|unit)\s*[-(#]?$",
     re.IGNORECASE,
 )
@@ -135,7 +136,8 @@ def runs_in(question: Question, weighed: Weighed) -> Iterator[Candidate]:
 
 
 _COPULA = re.compile(
-    r"\b(?:is|are|was|were|means|refers to|stands for|defined as|consists? of|includes?|including|such as|called|"
+    r"\b(?:is|are|was|were|means|refers to|stands for|defined as|consists? of|includes?|"
+    r"including|such as|called|"
     r"known as|by|to|because|if|when)\b\s+|[:：]\s+|\s[-–—]\s"
 )
 _CLAUSE = re.compile(r"[,;:()\[\]•●▪■]\s*|\s[-–—]\s|\.\s|(?<=\S)—(?=\S)")
@@ -147,6 +149,8 @@ def phrases_in(
     """Yield clauses, predicates, cells and labelled values of a unit, and the unit itself.
 
     Args:
+        question: What is asked.
+        weighed: The unit.
         following: Texts of the next units on the page, for a label or heading that precedes.
     """
     unit = weighed.unit

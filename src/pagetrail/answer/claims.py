@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["verdict_on"]
 
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|cannot|can't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|without|none|"
+    r"\b(?:not|no|never|cannot|can't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|won't|"
+    r"without|none|"
     r"neither|nor|unable|avoid|prohibited|unless|fail(?:s|ed)? to|instead of|rather than)\b",
     re.IGNORECASE,
 )
@@ -28,7 +29,8 @@ _OPPOSITES = (
     "same different", "always never", "required optional", "possible impossible", "left right",
     "success failure", "accept reject", "active inactive", "available unavailable", "free paid",
     "maximum minimum", "largest smallest", "gain loss", "gain lose", "improve worsen",
-    "majority minority", "all none", "internal external", "public private", "add remove", "grow shrink",
+    "majority minority", "all none", "internal external", "public private", "add remove",
+    "grow shrink",
 )  # fmt: skip
 _ALONE = 0.62  # below this share of the question covered, silence is not a "no"
 

@@ -172,12 +172,16 @@ def weigh(
     ranking: Ranking,
     *,
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
-    keep: int = 40,
+    keep: int = 32,
 ) -> tuple[list[Weighed], Rarity]:
     """Return the ``keep`` best units for a question, best first, and the rarity of words in all.
 
     Args:
+        question: What is asked.
+        units: Of the pages read.
+        ranking: Of the pages.
         similarity: Question and texts to one cosine per text; asked for the kept units only.
+        keep: Most units to return.
     """
     rarity = Rarity([u.stems for u in units])
     priors = _priors(ranking)

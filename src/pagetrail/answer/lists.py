@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["counts_in", "items_text", "lists_in"]
 
 _OPENER = re.compile(
-    r"\b(?:include[sd]?|including|such as|are|were|namely|consists? of|comprises?|as follows|e\.g\.,?|between|"
+    r"\b(?:include[sd]?|including|such as|are|were|namely|consists? of|comprises?|as follows|"
+    r"e\.g\.,?|between|"
     r"among|of|from|with|in)\b:?\s+|:\s+",
     re.IGNORECASE,
 )
@@ -28,7 +29,7 @@ _LONGEST_ITEM = 14
 
 
 def items_text(items: Sequence[str]) -> str:
-    """Join items so that they can be told apart: by commas, or by semicolons if one holds a comma."""
+    """Join items by commas, or by semicolons where an item itself holds a comma."""
     return ("; " if any("," in i for i in items) else ", ").join(items)
 
 
@@ -36,6 +37,8 @@ def lists_in(question: Question, weighed: Weighed, following: Sequence[Unit]) ->
     """Return the lists that a unit introduces or holds, each as one candidate.
 
     Args:
+        question: What is asked.
+        weighed: The unit.
         following: The next units of the page, in reading order.
     """
     found = []

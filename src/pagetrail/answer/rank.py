@@ -42,6 +42,8 @@ def features_of(question: Question, candidate: Candidate, top: Weighed) -> dict[
     """Return what speaks for a candidate, by name, each about 0..1.
 
     Args:
+        question: What is asked.
+        candidate: A possible answer.
         top: The best unit of evidence, to compare its own with.
     """
     w = candidate.source

@@ -95,7 +95,8 @@ def _merged(cells: Sequence[tuple[str, Box]]) -> list[Cell]:
 
     merged: list[Cell] = []
     pending: tuple[str, Box] | None = None
-    for text, box in cells:
+    for shown, place in cells:
+        text, box = shown, place
         if _SYMBOL.match(text) and text[0] in "$€£¥₹(" and merged:
             pending = (text, box)
             continue

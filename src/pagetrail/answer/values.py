@@ -31,8 +31,10 @@ _MONTH = (
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _SCALE = r"(?:\s?(?:trillion|billion|million|thousand|hundred|lakhs?|lacs|crores?|bn|mn|[MBK](?![\w]))\b)?"
 _UNIT = (
-    r"(?:\s?(?:°\s?[CF]?|[kMG]?Hz|[mµun]?s|[mck]?m|[km]?g|m?l|[mk]?V|[mµ]?A|[mk]?W|kWh|[KMGT]i?B|dpi|px|"
-    r"(?:second|minute|hour|day|week|month|year|inch|inche|feet|mile|meter|metre|gram|kilogram|liter|"
+    r"(?:\s?(?:°\s?[CF]?|[kMG]?Hz|[mµun]?s|[mck]?m|[km]?g|m?l|[mk]?V|[mµ]?A|[mk]?W|kWh|"
+    r"[KMGT]i?B|dpi|px|"
+    r"(?:second|minute|hour|day|week|month|year|inch|inche|feet|mile|meter|metre|gram|kilogram|"
+    r"liter|"
     r"litre|degree|pixel|unit|point|credit)s?)(?![\w/]))?"
 )
 _SPELT = (
@@ -61,7 +63,8 @@ _VALUE = re.compile(
 _NAME = re.compile(
     r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+)?"
     r"(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?)"
-    r"(?:(?:\s+(?:of(?:\s+the)?|for|de|von|van|&))?\s+(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?|\d+\b))*"
+    r"(?:(?:\s+(?:of(?:\s+the)?|for|de|von|van|&))?\s+(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|"
+    r"[A-Z]\b\.?|\d+\b))*"
 )
 
 
