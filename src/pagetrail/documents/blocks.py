@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from .lines import BULLET, MARKER, rows
@@ -108,9 +109,7 @@ def _edge(table, body, reach, *, step: int) -> int:  # type: ignore[no-untyped-d
     return count
 
 
-def body_blocks(
-    segments: Sequence[Segment], body: float, *, rtl: bool, ocr: bool
-) -> list[Draft]:
+def body_blocks(segments: Sequence[Segment], body: float, *, rtl: bool, ocr: bool) -> list[Draft]:
     """Return the blocks of one region in reading order.
 
     Args:
@@ -169,7 +168,7 @@ def _paragraphs(table: Sequence[Row], body: float, *, ocr: bool) -> list[Draft]:
 def _pitch(lines: Sequence[Segment]) -> float:
     """Return the usual distance from line to line in units of the line height."""
     steps = []
-    for above, below in zip(lines, lines[1:], strict=False):
+    for above, below in pairwise(lines):
         step = (below.middle - above.middle) / max(above.height, 1e-9)
         if 0.6 < step < 2.2:
             steps.append(step)
@@ -202,7 +201,12 @@ def _starts(
     if line.rtl:
         indent = last.x1 - line.x1
     em = line.size or height
-    if 0.8 * em < indent < 5 * em and len(current) > 0 and _ends(last, right) and not _is_list(current):
+    if (
+        0.8 * em < indent < 5 * em
+        and len(current) > 0
+        and _ends(last, right)
+        and not _is_list(current)
+    ):
         return True
     if step > pitch + 0.2 and _ends(last, right):
         return True

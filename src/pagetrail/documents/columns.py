@@ -124,9 +124,7 @@ def _valleys(cover: list[int], limit: int) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _bands(
-    items: list[Segment], left: float, right: float
-) -> list[list[list[Segment]]] | None:
+def _bands(items: list[Segment], left: float, right: float) -> list[list[list[Segment]]] | None:
     """Part a region into bands of one or two columns; None when the strip is no gutter.
 
     Returns:

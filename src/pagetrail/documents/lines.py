@@ -19,7 +19,9 @@ __all__ = ["BULLET", "MARKER", "Rect", "Segment", "body_size", "cut_line", "join
 _WIDE = 1.1  # a gap of so many em parts segments
 _WIDE_RTL = 3.0  # words of another direction stand far from their neighbours in the line's order
 BULLET = re.compile(r"[•‣▪▫◦●○■□◆◇➢➤►▶✓✔✗✘❖\u2023\u2043\u2219\uf0b7\uf0a7\uf0d8§·*\-–—>»]$")
-MARKER = re.compile(r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\(\d{1,3}\)|\d{1,2}(?:\.\d{1,2}){1,3}\.?)$")
+MARKER = re.compile(
+    r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\(\d{1,3}\)|\d{1,2}(?:\.\d{1,2}){1,3}\.?)$"
+)
 
 
 class Rect(NamedTuple):

@@ -79,9 +79,7 @@ class RapidReader:
             turn, lines = self._read(_reduced(image))
         weight = sum(len(line.text) for line in lines)
         sure = sum(line.confidence * len(line.text) for line in lines)
-        return Reading(
-            tuple(line.words for line in lines), turn, sure / weight if weight else 0.0
-        )
+        return Reading(tuple(line.words for line in lines), turn, sure / weight if weight else 0.0)
 
     def _build(self) -> None:
         if self._engine is not None:
@@ -163,8 +161,7 @@ class RapidReader:
         if not known or _confidence(list(known.values())) >= _SURE:
             return known, False
         other = [
-            self._recogniser.read(np.ascontiguousarray(np.rot90(found[i].crop, 2)))
-            for i in sample
+            self._recogniser.read(np.ascontiguousarray(np.rot90(found[i].crop, 2))) for i in sample
         ]
         return known, _confidence(other) > _confidence(list(known.values())) + _MARGIN
 
@@ -279,9 +276,7 @@ def _stretch(item: _Found, start: float, end: float, *, reverse: bool) -> np.nda
         near, far = (one, four), (two, three)
     else:
         near, far = (one, two), (four, three)
-    return np.stack(
-        [a + (b - a) * part for a, b in (near, far) for part in (start, end)]
-    )
+    return np.stack([a + (b - a) * part for a, b in (near, far) for part in (start, end)])
 
 
 def _turned_back(x0: float, y0: float, x1: float, y1: float, turn: int) -> Box:

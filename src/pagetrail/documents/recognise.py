@@ -18,7 +18,9 @@ _STRIDE = 8  # pixels of width per step of its output
 _PADDING = 16  # grey pixels behind the line; cut off sharply, last characters are lost
 _NARROWEST = 64
 _WIDEST = 6400
-_LOST_SPACE = 2.6  # a step from letter to letter of so many usual ones hides a space
+# White space the recogniser passed over: a step of so many usual ones, wider by so many line heights.
+_LOST_STEPS = 2.5
+_LOST_HEIGHTS = 0.6
 
 
 class Line(NamedTuple):
@@ -28,12 +30,14 @@ class Line(NamedTuple):
         text: Its characters, spaces included.
         centres: Where each character stands, in fractions of the line's length.
         confidence: Mean probability of its characters, 0..1; 0 when nothing was read.
+        height: Its height in fractions of its length.
         reverse: It was read from the far end of the cut-out.
     """
 
     text: str
     centres: tuple[float, ...]
     confidence: float
+    height: float = 0.0
     reverse: bool = False
 
 
@@ -82,7 +86,8 @@ class Recogniser:
             return Line("", (), 0.0)
         text = "".join(self._characters[i] for i in best[places])
         centres = np.minimum((places + 0.5) * _STRIDE / width, 1.0)
-        return Line(text, tuple(centres.tolist()), float(steps[places, best[places]].mean()))
+        confidence = float(steps[places, best[places]].mean())
+        return Line(text, tuple(centres.tolist()), confidence, _HEIGHT / width)
 
 
 def _normalise(crop: np.ndarray) -> tuple[np.ndarray, int]:
@@ -103,10 +108,11 @@ def split_words(line: Line) -> Iterator[tuple[str, float, float]]:
     """Yield each word with its start and end in fractions of the line's length.
 
     Words part at spaces and where the recogniser dropped one: at a step much wider than usual
-    between characters written with spaces. A word reaches halfway into the white space around it.
+    between characters that are written with spaces. A word reaches halfway into the white space around it.
     """
     text, centres = line.text, line.centres
     usual = _usual_step(line)
+    lost = max(_LOST_STEPS * usual, usual + _LOST_HEIGHTS * line.height)
     start = 0.0
     first = 0
     for index in range(len(text) + 1):
@@ -121,7 +127,7 @@ def split_words(line: Line) -> Iterator[tuple[str, float, float]]:
         elif (
             index > first
             and usual
-            and centres[index] - centres[index - 1] > _LOST_SPACE * usual
+            and centres[index] - centres[index - 1] > lost
             and _spaced(text[index - 1])
             and _spaced(text[index])
         ):

@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..types import Block, Page
-from .bidi import fold, is_rtl
+from .bidi import fold
 from .blocks import Draft, body_blocks, rank_headings, running
 from .columns import regions
 from .lines import Rect, Segment, body_size, cut_line
@@ -15,10 +15,8 @@ from .references import find_references
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
-
     from ..ports import Reading
-    from ..types import Link, Word
+    from ..types import Link
     from .quality import LayerVerdict
     from .raw import RawWord
 
@@ -106,9 +104,7 @@ def _layer_lines(lines: Iterable[Sequence[RawWord]]) -> _Lines:
         for word in line:
             text = word.text if word.text.isascii() else fold(word.text)
             if text:
-                entries.append(
-                    _Entry(text, *word[1:5], word.size, (360 - word.turn) % 360)
-                )
+                entries.append(_Entry(text, *word[1:5], word.size, (360 - word.turn) % 360))
         if entries:
             result.append(entries)
     return result
@@ -249,7 +245,5 @@ def _pack(drafts: Sequence[Draft], entries: Sequence[_Entry]) -> tuple[Block, ..
             level=level,
             source="ocr" if draft.ocr else "layer",
         )
-        for order, (draft, level) in enumerate(
-            zip(drafts, rank_headings(drafts), strict=True)
-        )
+        for order, (draft, level) in enumerate(zip(drafts, rank_headings(drafts), strict=True))
     )

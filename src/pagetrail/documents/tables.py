@@ -107,9 +107,7 @@ def _continues(above: Row, below: Row) -> bool:
 def _under(above: Row, cell: Segment) -> int | None:
     """Return which cell of the row above a cell stands under; None when it is no single one."""
     hits = [
-        i
-        for i, upper in enumerate(above)
-        if min(upper.x1, cell.x1) - max(upper.x0, cell.x0) > 0
+        i for i, upper in enumerate(above) if min(upper.x1, cell.x1) - max(upper.x0, cell.x0) > 0
     ]
     return hits[0] if len(hits) == 1 else None
 
