@@ -29,7 +29,10 @@ _MONTH = (
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
-_SCALE = r"(?:\s?(?:trillion|billion|million|thousand|hundred|lakhs?|lacs|crores?|bn|mn|[MBK](?![\w]))\b)?"
+_SCALE = (
+    r"(?:\s?(?:trillion|billion|million|thousand|hundred|lakhs?|lacs|crores?|bn|mn|"
+    r"[MBK](?![\w]))\b)?"
+)
 _UNIT = (
     r"(?:\s?(?:°\s?[CF]?|[kMG]?Hz|[mµun]?s|[mck]?m|[km]?g|m?l|[mk]?V|[mµ]?A|[mk]?W|kWh|"
     r"[KMGT]i?B|dpi|px|"
