@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .config import Settings, load_settings
     from .errors import PagetrailError
     from .library import AddedDocument, Finding, Library, open
-    from .retrieve.pipeline import Pipeline, Search, fuse
+    from .retrieve.fuse import fuse
+    from .retrieve.pipeline import Pipeline, Search
     from .types import (
         Answer,
         Block,
@@ -66,7 +67,8 @@ _HOMES = {
         ("Document", "Page", "Block", "Word", "Box", "Query", "Scope", "Hit", "Ranking"), "types"
     ),
     **dict.fromkeys(("Citation", "Answer", "Trace"), "types"),
-    **dict.fromkeys(("Pipeline", "Search", "fuse"), "retrieve.pipeline"),
+    **dict.fromkeys(("Pipeline", "Search"), "retrieve.pipeline"),
+    "fuse": "retrieve.fuse",
     **dict.fromkeys(("Settings", "load_settings"), "config"),
     "PagetrailError": "errors",
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import NotFoundError
-from .index.keys import NUMBER_BITS, split_key
+from .index.keys import split_key
 from .ports import Found
 from .types import page_id
 
@@ -68,7 +68,7 @@ class Channels:
             return ways[channel](query, limit)
         if channel in self._lexical.channels:
             documents = self._serials(query)
-            return self._seen(
+            return self._catalogue.view().visible(
                 self._lexical.search(query.text, channel, limit=limit, documents=documents)
             )
         known = ", ".join(sorted({*ways, *self._lexical.channels}))
@@ -104,7 +104,9 @@ class Channels:
         if not query.text.strip():
             return Found.nothing()
         vector = self._encoder.encode_queries([query.text]).data[0]
-        return self._seen(self._vectors.search(vector, limit=limit, documents=documents))
+        return self._catalogue.view().visible(
+            self._vectors.search(vector, limit=limit, documents=documents)
+        )
 
     def _pointed(self, query: Query, limit: int) -> Found:
         serials = self._serials(query)
@@ -120,14 +122,3 @@ class Channels:
             np.array([-1 if hit.block is None else hit.block for hit in hits], np.int32),
             {key: hit.via for key, hit in zip(keys, hits, strict=True)},
         )
-
-    def _seen(self, found: Found) -> Found:
-        """Leave out what may not be seen: an index may lag behind the catalogue."""
-        ids = self._catalogue.view().ids
-        serials = found.keys >> NUMBER_BITS
-        gone = [serial for serial in np.unique(serials).tolist() if serial not in ids]
-        if not gone:
-            return found
-        keep = ~np.isin(serials, gone)
-        blocks = None if found.blocks is None else found.blocks[keep]
-        return Found(found.keys[keep], found.scores[keep], blocks)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
 from .config import Settings, load_settings, workers
-from .errors import DamagedError, LibraryError, LockedError, NotFoundError, UsageError
+from .errors import DamagedError, LibraryError, NotFoundError, UsageError
 from .index.catalogue import Catalogue
 from .index.doctor import Finding
 from .index.folder import create_folder, open_folder
@@ -65,7 +65,6 @@ class Library:
         self.settings = settings
         self._folder = folder
         self._catalogue = Catalogue(folder)
-        self._lexical: Lexical | None = None
 
     @property
     def path(self) -> Path:
@@ -74,8 +73,8 @@ class Library:
 
     def close(self) -> None:
         """Give files back; harmless when done twice."""
-        if self._lexical is not None:
-            self._lexical.close()
+        if "_words" in self.__dict__:
+            self._words.close()
         self._catalogue.close()
 
     def __enter__(self) -> Self:
@@ -351,7 +350,7 @@ class Library:
         from .index.doctor import examine
 
         if not repair:
-            return examine(self._catalogue)
+            return examine(self._catalogue, self._words)
         with self._writing() as writing:
             return writing.repair()
 
@@ -371,14 +370,18 @@ class Library:
         return PictureStore(self._folder.images, size)
 
     @cached_property
+    def _words(self) -> Lexical:
+        from .index.lexical import Lexical
+
+        return Lexical(self._folder.lexical)
+
+    @cached_property
     def _channels(self) -> Channels:
         from .channels import Channels
-        from .index.lexical import Lexical
         from .index.places import PlaceBook
         from .index.segments import VectorIndex
         from .retrieve.pointers import PointerSearch
 
-        self._lexical = Lexical(self._folder.lexical)
         encoder = self._encoder
         vectors = VectorIndex(
             self._catalogue,
@@ -387,20 +390,16 @@ class Library:
             dimension=encoder.dimension,
         )
         pointers = PointerSearch(PlaceBook(self._catalogue))
-        return Channels(self._catalogue, self._lexical, vectors, encoder, pointers)
+        return Channels(self._catalogue, self._words, vectors, encoder, pointers)
 
     def _ready(self) -> Channels:
         """Return the channels, brought up to the catalogue where that is possible."""
         channels = self._channels
-        assert self._lexical is not None
-        if self._lexical.behind(self._catalogue):
-            self._lexical.refresh()
-            if self._lexical.behind(self._catalogue):
-                # A writer is at work and will catch up itself, or was killed and we do it. Where
-                # neither holds (a read-only copy) what the index lacks is found by other channels.
-                with contextlib.suppress(LockedError, LibraryError), self._writing() as writing:
-                    writing.catch_up()
-                self._lexical.refresh()
+        if self._words.behind(self._catalogue):
+            # A writer is at work and will catch up itself, or was killed and we do it. Where
+            # neither holds (a read-only copy) what the index lacks is found by other channels.
+            with contextlib.suppress(LibraryError), self._writing() as writing:
+                writing.catch_up()
         return channels
 
     def _writing(self) -> Writing:
@@ -439,6 +438,6 @@ class Library:
 
 def ocr_reader() -> Any:
     """Make the OCR engine; a worker process calls this when a page first needs it."""
-    from .documents.ocr import OcrReader
+    from .documents.ocr import RapidReader
 
-    return OcrReader()
+    return RapidReader()

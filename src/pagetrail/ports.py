@@ -206,6 +206,16 @@ class Found:
     blocks: np.ndarray | None = None
     ways: Mapping[int, str] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def nothing(cls) -> Found:
+        """Return an empty result."""
+        import numpy as np
+
+        return cls(np.empty(0, np.int64), np.empty(0, np.float32))
+
 
 class Resources(Protocol):
     """What a running pipeline may ask of the library: a value stays a value, this is the world."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from .encoders.passages import passages
 from .encoders.text import TextEncoder
 from .index.changes import CatalogueWriter
+from .index.doctor import examine
 from .index.lexical import Lexical
 from .index.lock import WriterLock
 from .index.publish import VectorWriter, clean_segments
@@ -109,8 +110,6 @@ class Writing:
 
     def repair(self) -> list[Finding]:
         """Find what is wrong, mend what can be mended, and return all of it."""
-        from .index.doctor import mend
-
-        findings = mend(self.catalogue, self._lexical)
+        findings = examine(self.catalogue, self._lexical, repair=True)
         self.catch_up()
         return findings

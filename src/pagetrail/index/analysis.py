@@ -21,14 +21,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ANALYSIS", "MAX_TERMS", "analyzer", "prepare", "query_terms"]
+__all__ = [
+    "ANALYSIS",
+    "MAX_TERMS",
+    "analyzer",
+    "pair_analyzer",
+    "pairs",
+    "prepare",
+    "query_pairs",
+    "query_terms",
+]
 
-ANALYSIS = 1
+ANALYSIS = 2
 """Version of these rules; an index made with another one is rebuilt."""
 
 MAX_TERMS = 64
@@ -97,6 +107,35 @@ def analyzer(*, stem: bool = True) -> Any:
     if stem:
         builder = builder.filter(Filter.stemmer("english"))
     return builder.build()
+
+
+@cache
+def pair_analyzer() -> Any:
+    """Return the tantivy analyzer for text that `pairs` has already cut into terms."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    # A long pair is kept: both its words passed the limit on words.
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(200)).build()
+
+
+def pairs(prepared: str) -> list[str]:
+    """Return the pairs of neighbouring stems in prepared text, stop words left out.
+
+    "cost of goods sold" gives ``cost_good`` and ``good_sold``. Two words that stand together mean
+    more than the same two words anywhere on a page.
+    """
+    stems = [stem for stem in analyzer().analyze(prepared) if stem not in _stop_stems()]
+    return [f"{one}_{two}" for one, two in pairwise(stems)]
+
+
+def query_pairs(text: str) -> list[str]:
+    """Return the different pairs of a question, in order, at most `MAX_TERMS`."""
+    return list(dict.fromkeys(pairs(prepare(text[:_MAX_QUESTION]))))[:MAX_TERMS]
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(stem for word in _STOP for stem in analyzer().analyze(word))
 
 
 def query_terms(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import NotFoundError, ScopeError
+from ..ports import Found
 from ..types import Document, OutlineEntry, Page, Scope, page_id, split_page_id
 from .codec import decode_page, decode_text, encode_text
 from .keys import NUMBER_BITS, key_range, page_key, split_key
@@ -59,7 +60,8 @@ class View:
         keep = [serial in self.ids for serial in serials]
         if all(keep):
             return found
-        return Found(found.keys[keep], found.scores[keep], found.blocks[keep])
+        blocks = None if found.blocks is None else found.blocks[keep]
+        return Found(found.keys[keep], found.scores[keep], blocks)
 
 
 class Catalogue:

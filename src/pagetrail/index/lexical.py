@@ -1,10 +1,10 @@
-"""Search by words: BM25 over whole pages and over blocks, with the best block of each page.
+"""Search by words: BM25 over whole pages, their pairs of words, their headings, and over blocks.
 
 The indexes are tantivy's, derived from the catalogue and never trusted beyond it. Each remembers,
 in a document of its own that the same atomic commit writes, how far it followed the catalogue;
 `sync` goes on from there, so opening after a kill costs what was missed and not a rebuild. Whole
 pages and blocks are two indexes because BM25's statistics (number and mean length of documents)
-would otherwise mix.
+would otherwise mix; what else is known of a whole page stands in further fields of its entry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ import numpy as np
 
 from ..errors import CorruptError, LibraryError, LockedError, NotFoundError
 from ..ports import Found
-from .analysis import ANALYSIS, analyzer, prepare, query_terms
+from .analysis import (
+    ANALYSIS,
+    analyzer,
+    pair_analyzer,
+    pairs,
+    prepare,
+    query_pairs,
+    query_terms,
+)
 from .keys import split_key
 
 if TYPE_CHECKING:
@@ -30,15 +38,27 @@ if TYPE_CHECKING:
     from ..types import Page
     from .catalogue import Catalogue
 
-__all__ = ["Channel", "Lexical", "Mark"]
+__all__ = ["Lexical", "Mark"]
 
-Channel = Literal["pages", "blocks"]
-_CHANNELS: tuple[Channel, ...] = ("pages", "blocks")
+_Unit = Literal["pages", "blocks"]
+
+# Each channel's index and field, each index's fields and how they are cut into terms.
+_CHANNELS: dict[str, tuple[_Unit, str]] = {
+    "pages": ("pages", "text"),
+    "phrases": ("pages", "pairs"),
+    "headings": ("pages", "headings"),
+    "blocks": ("blocks", "text"),
+}
+_FIELDS: dict[_Unit, dict[str, str]] = {
+    "pages": {"text": "terms", "pairs": "pairs", "headings": "terms"},
+    "blocks": {"text": "terms"},
+}
 
 _BLOCK_BITS = 16
 _MAX_BLOCK = (1 << _BLOCK_BITS) - 1
 _HEAP = 32_000_000  # bytes of text that a writer gathers before it cuts a segment
 _BLOCKS_PER_PAGE = 3  # blocks looked at for each page wanted; the best ones share pages
+_OPENING = 20  # words at the top of a page that count as its heading
 _BATCH = 256  # pages read from the catalogue at a time
 
 
@@ -71,27 +91,29 @@ class Lexical:
     """
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
-        self._indexes = {name: _Index(folder / name, write=write) for name in _CHANNELS}
+        self._indexes = {
+            unit: _Index(folder / unit, fields, write=write) for unit, fields in _FIELDS.items()
+        }
 
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the channels that `search` takes."""
-        return _CHANNELS
+        return tuple(_CHANNELS)
 
     def close(self) -> None:
         """Let background merges end; what was not committed is forgotten."""
         for index in self._indexes.values():
             index.close()
 
-    def marks(self) -> dict[Channel, Mark]:
+    def marks(self) -> dict[_Unit, Mark]:
         """Return how far each index is, as committed."""
         return {name: index.open().mark for name, index in self._indexes.items()}
 
-    def counts(self) -> dict[Channel, int]:
+    def counts(self) -> dict[_Unit, int]:
         """Return the number of committed entries per index: pages, and blocks with text."""
         return {name: index.open().count() for name, index in self._indexes.items()}
 
-    def expected(self, catalogue: Catalogue) -> dict[Channel, int]:
+    def expected(self, catalogue: Catalogue) -> dict[_Unit, int]:
         """Return what `counts` should be; every page is decoded for it."""
         pages = blocks = seq = 0
         while rows := catalogue.visible_after(seq, _BATCH):
@@ -151,7 +173,7 @@ class Lexical:
     def search(
         self,
         text: str,
-        channel: Channel,
+        channel: str,
         *,
         limit: int,
         documents: frozenset[int] | None = None,
@@ -160,7 +182,9 @@ class Lexical:
 
         Args:
             text: Anything; never parsed as a query language.
-            channel: ``pages`` scores whole pages, ``blocks`` the best block of each page.
+            channel: ``pages`` scores whole pages, ``blocks`` the best block of each page,
+                ``phrases`` the pairs of neighbouring words (stop words left out) that question and
+                page share, ``headings`` a page's headings and opening words.
             limit: Most pages to return. For ``blocks`` the best ``3 * limit`` blocks are looked at,
                 so fewer pages may come back than match.
             documents: Serials of the documents that may appear; None for all.
@@ -168,16 +192,18 @@ class Lexical:
         Raises:
             NotFoundError: There is no such channel.
         """
-        if channel not in self._indexes:
-            raise NotFoundError(f"no lexical channel {channel!r}; there are pages and blocks")
-        terms = query_terms(text)
+        if channel not in _CHANNELS:
+            known = ", ".join(_CHANNELS)
+            raise NotFoundError(f"no lexical channel {channel!r}; there are {known}")
+        unit, field = _CHANNELS[channel]
+        terms = query_pairs(text) if field == "pairs" else query_terms(text)
         if not terms or limit < 1 or (documents is not None and not documents):
             return Found.nothing()
         blocks = channel == "blocks"
         count = limit * _BLOCKS_PER_PAGE if blocks else limit
-        places, scores = self._indexes[channel].open().search(terms, count, documents)
+        places, scores = self._indexes[unit].open().search(field, terms, count, documents)
         if not blocks:
-            return Found(places, scores, np.full(len(places), -1, np.int32))
+            return Found(places, scores)
         keys, first = np.unique(places >> _BLOCK_BITS, return_index=True)
         order = np.argsort(first)[:limit]
         first = first[order]
@@ -186,20 +212,35 @@ class Lexical:
     def _add(self, seq: int, key: int, page: Page | None) -> None:
         texts = [] if page is None else [(b.order, prepare(b.text)) for b in page.blocks]
         document, _ = split_key(key)
-        whole = "\n".join(text for _, text in texts)
-        self._indexes["pages"].add(seq, document, [(key, whole)] if page else [])
+        self._indexes["pages"].add(seq, document, [(key, _fields(page, texts))] if page else [])
         self._indexes["blocks"].add(
             seq,
             document,
-            [(key << _BLOCK_BITS | min(order, _MAX_BLOCK), text) for order, text in texts],
+            [
+                (key << _BLOCK_BITS | min(order, _MAX_BLOCK), {"text": text})
+                for order, text in texts
+            ],
         )
+
+
+def _fields(page: Page, texts: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """Return what is indexed of a whole page; ``texts`` are its blocks' orders and texts."""
+    headings = [prepare(b.text) for b in page.blocks if b.kind == "heading"]
+    opening = " ".join(text for _, text in texts[:_OPENING]).split()[:_OPENING]
+    whole = "\n".join(text for _, text in texts)
+    return {
+        "text": whole,
+        "pairs": " ".join(pairs(whole)),
+        "headings": "\n".join([" ".join(opening), *headings]),
+    }
 
 
 class _Index:
     """One tantivy index: entries of text, each with its document's serial and a place."""
 
-    def __init__(self, path: Path, *, write: bool) -> None:
+    def __init__(self, path: Path, fields: Mapping[str, str], *, write: bool) -> None:
         self._path = path
+        self._fields = fields
         self._write = write
         self._writer: Any = None
         self._index: Any = None
@@ -233,6 +274,7 @@ class _Index:
             if self._index is None:
                 self._index = tantivy.Index.open(str(self._path))
                 self._index.register_tokenizer("terms", analyzer())
+                self._index.register_tokenizer("pairs", pair_analyzer())
                 self._index.config_reader("manual")
                 self._reload()
                 self.seq, self.removal = self.mark.seq, self.mark.removal
@@ -261,7 +303,8 @@ class _Index:
         shutil.rmtree(self._path, ignore_errors=True)
         self._path.mkdir(parents=True)
         builder = tantivy.SchemaBuilder()
-        builder.add_text_field("text", tokenizer_name="terms", index_option="freq")
+        for name, tokenizer in self._fields.items():
+            builder.add_text_field(name, tokenizer_name=tokenizer, index_option="freq")
         builder.add_unsigned_field("document", indexed=True)
         builder.add_unsigned_field("place", fast=True)
         builder.add_text_field("mark", stored=True, tokenizer_name="raw", index_option="basic")
@@ -280,11 +323,11 @@ class _Index:
     def count(self) -> int:
         return 0 if self._searcher is None else max(0, self._searcher.num_docs - 1)
 
-    def add(self, seq: int, document: int, entries: Sequence[tuple[int, str]]) -> None:
+    def add(self, seq: int, document: int, entries: Sequence[tuple[int, dict[str, str]]]) -> None:
         if seq <= self.seq:
             return
-        for place, text in entries:
-            self._put(document, place, text=text)
+        for place, texts in entries:
+            self._put(document, place, texts)
         self.seq = seq
 
     def remove(self, seq: int, document: int) -> None:
@@ -299,7 +342,7 @@ class _Index:
         mark = Mark(generation, self.seq, self.removal, ANALYSIS)
         # Serial 0 belongs to no document: its only entry carries the mark.
         self._drop(0)
-        self._put(0, 0, mark=json.dumps(asdict(mark)))
+        self._put(0, 0, {"mark": json.dumps(asdict(mark))})
         try:
             self._writer.commit()
         except ValueError as error:
@@ -307,7 +350,7 @@ class _Index:
         self.open()
 
     def search(
-        self, terms: Sequence[str], limit: int, documents: frozenset[int] | None
+        self, field: str, terms: Sequence[str], limit: int, documents: frozenset[int] | None
     ) -> tuple[np.ndarray, np.ndarray]:
         from tantivy import Occur, Query
 
@@ -315,7 +358,7 @@ class _Index:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         schema, searcher = self._index.schema, self._searcher
         query = Query.boolean_query(
-            [(Occur.Should, Query.term_query(schema, "text", term, "freq")) for term in terms]
+            [(Occur.Should, Query.term_query(schema, field, term, "freq")) for term in terms]
         )
         if documents is not None:
             if len(documents) == 1:
@@ -336,16 +379,15 @@ class _Index:
         query = Query.term_query(self._index.schema, "document", document, "basic")
         self._open_writer().delete_documents_by_query(query)
 
-    def _put(self, document: int, place: int, *, text: str = "", mark: str = "") -> None:
+    def _put(self, document: int, place: int, texts: Mapping[str, str]) -> None:
         from tantivy import Document
 
         entry = Document()
         entry.add_unsigned("document", document)
         entry.add_unsigned("place", place)
-        if text:
-            entry.add_text("text", text)
-        if mark:
-            entry.add_text("mark", mark)
+        for name, text in texts.items():
+            if text:
+                entry.add_text(name, text)
         try:
             self._open_writer().add_document(entry)
         except ValueError as error:

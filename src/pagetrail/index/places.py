@@ -81,7 +81,8 @@ class PlaceBook:
         """Return where a numbered thing stands, targets before mentions, then by page id."""
         rows = self._catalogue.rows(
             "SELECT page, mention, block FROM places JOIN documents ON serial = page >> ? "
-            f"WHERE kind = ? AND key = ? AND state != 'staged' {_within(allowed)} "
+            "WHERE kind = ? AND key = ? AND state != 'staged' "
+            "AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) "
             "ORDER BY mention, id, page LIMIT ?",
             (NUMBER_BITS, kind, key, *_names(allowed), limit),
         )
@@ -95,7 +96,8 @@ class PlaceBook:
         """Return the pages whose printed label is this one, whatever the case."""
         rows = self._catalogue.rows(
             "SELECT page FROM labels JOIN documents ON serial = page >> ? "
-            f"WHERE label = ? AND state != 'staged' {_within(allowed)} ORDER BY id, page LIMIT ?",
+            "WHERE label = ? AND state != 'staged' "
+            "AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) ORDER BY id, page LIMIT ?",
             (NUMBER_BITS, label.casefold(), *_names(allowed), limit),
         )
         ids = self._ids(page for (page,) in rows)
@@ -105,9 +107,9 @@ class PlaceBook:
         """Return the pages with this physical number; -1 is the last page of each document."""
         rows = self._catalogue.rows(
             "SELECT serial, page_count FROM documents "
-            f"WHERE state != 'staged' AND stored > 0 {_within(allowed)} "
-            "AND page_count >= ? ORDER BY id LIMIT ?",
-            (*_names(allowed), abs(number), limit),
+            "WHERE state != 'staged' AND stored > 0 AND page_count >= ? "
+            "AND (? IS NULL OR id IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT ?",
+            (abs(number), *_names(allowed), limit),
         )
         wanted = [
             page_key(serial, number if number > 0 else count + 1 + number)
@@ -128,9 +130,7 @@ class PlaceBook:
         }
 
 
-def _within(allowed: frozenset[str] | None) -> str:
-    return "" if allowed is None else "AND id IN (SELECT value FROM json_each(?))"
-
-
-def _names(allowed: frozenset[str] | None) -> tuple[str, ...]:
-    return () if allowed is None else (json.dumps(sorted(allowed)),)
+def _names(allowed: frozenset[str] | None) -> tuple[str | None, str | None]:
+    """Return the ids that may appear, as the statements take them: twice, null for all."""
+    names = None if allowed is None else json.dumps(sorted(allowed))
+    return names, names
