@@ -201,12 +201,7 @@ def _starts(
     if line.rtl:
         indent = last.x1 - line.x1
     em = line.size or height
-    if (
-        0.8 * em < indent < 5 * em
-        and len(current) > 0
-        and _ends(last, right)
-        and not _is_list(current)
-    ):
+    if 0.8 * em < indent < 5 * em and _ends(last, right) and not _is_list(current):
         return True
     if step > pitch + 0.2 and _ends(last, right):
         return True

@@ -102,7 +102,7 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
     found.sort(reverse=True)
     distinct: list[tuple[float, float]] = []
     for _, left, right in found:
-        if all(right <= l or left >= r for l, r in distinct):
+        if all(right <= low or left >= high for low, high in distinct):
             distinct.append((left, right))
     return distinct[:_TRIES]
 

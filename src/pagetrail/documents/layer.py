@@ -27,6 +27,7 @@ _TOKEN = re.compile(r"\r\n|[\r\n]|\ufffe|[^\s\ufffe]+")
 _DROPPED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ufff9-\ufffb\uffff\ud800-\udfff]"
 )
+_FIRST_RTL = "\u0590"
 _MODE_INVISIBLE = 3
 _MAX_CHARS = 2_000_000  # a page with more is no page; its first part is read
 
@@ -300,21 +301,26 @@ def _rectangles(
     ends = np.nan_to_num(ends, nan=0.0, posinf=0.0, neginf=0.0)
     low, high = ends.min(axis=1), ends.max(axis=1)
     rects = np.stack([low[:, 0], low[:, 3], high[:, 2], high[:, 1]], axis=1)
-    # Ends that share neither a row nor a column belong to a word bent over lines or an arc.
+    # Two ends do not tell where a word lies that is bent over lines or an arc (its ends share
+    # neither row nor column), whose font has no height, or that mixes writing directions.
     apart = np.abs(ends[:, 0] - ends[:, 1])
-    bent = (apart[:, 0] > 1) & (apart[:, 1] > 1)
+    odd = (apart[:, 0] > 1) & (apart[:, 1] > 1)
+    odd |= (rects[:, 2] <= rects[:, 0]) | (rects[:, 3] <= rects[:, 1])
     for place, span in enumerate(spans):
-        if styles[place].tight or bent[place]:
-            rects[place] = _outline(api, page, span, rects[place])
+        tight = styles[place].tight
+        if tight or odd[place] or (not span.text.isascii() and max(span.text) >= _FIRST_RTL):
+            rects[place] = _outline(api, page, span, rects[place], alone=tight)
     return rects
 
 
-def _outline(api: dict[str, Any], page: int, span: _Span, given: np.ndarray) -> Sequence[float]:
-    """Return the box around all of a word's characters; ``given`` when they have none."""
+def _outline(
+    api: dict[str, Any], page: int, span: _Span, given: np.ndarray, *, alone: bool
+) -> Sequence[float]:
+    """Return the box around all of a word's characters, and around ``given`` unless ``alone``."""
     boxes = [_tight(api, page, i) for i in range(span.first, min(span.last, span.first + 999) + 1)]
     boxes = [b for b in boxes if b[2] > b[0] and b[3] > b[1] and math.isfinite(sum(b))]
-    if not boxes:
-        return list(given)
+    if not alone or not boxes:
+        boxes.append((given[0], given[1], given[2], given[3]))
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return min(lefts), min(bottoms), max(rights), max(tops)
 

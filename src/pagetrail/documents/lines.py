@@ -7,6 +7,7 @@ the right, y down; structure above works on a few hundred segments instead of a 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from .bidi import has_rtl, is_rtl
@@ -100,10 +101,7 @@ def _justified(words: Sequence[Rect]) -> float:
     limit = _WIDE
     if len(words) < 6:
         return limit
-    gaps = [
-        (after.x0 - before.x1) / (before.size or 10.0)
-        for before, after in zip(words, words[1:], strict=False)
-    ]
+    gaps = [(after.x0 - before.x1) / (before.size or 10.0) for before, after in pairwise(words)]
     if max(gaps) <= limit:
         return limit
     gaps.sort()

@@ -29,6 +29,7 @@ _STRIP = 2.5  # height to width from which a picture is read in tiles
 _SAMPLE = 4  # lines that tell which way up a page lies
 _SURE = 0.9  # mean confidence of an upright sample
 _MARGIN = 0.08
+_SLACK = 0.06  # of the line's height, by which a word's box is made longer at both ends
 _LOWEST = 0.5  # lines read with less confidence are noise
 
 
@@ -258,6 +259,8 @@ def _words(line: Line, item: _Found, turn: int, width: int, height: int) -> tupl
     """Place a line's words on the picture as given, in fractions of it."""
     words = []
     for text, start, end in split_words(line):
+        slack = _SLACK * line.height
+        start, end = max(0.0, start - slack), min(1.0, end + slack)
         corners = _stretch(item, start, end, reverse=line.reverse)
         x0, y0 = corners[:, 0].min() / width, corners[:, 1].min() / height
         x1, y1 = corners[:, 0].max() / width, corners[:, 1].max() / height

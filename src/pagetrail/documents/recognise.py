@@ -15,10 +15,11 @@ __all__ = ["Line", "Recogniser", "split_words"]
 
 _HEIGHT = 48  # pixels, fixed by the model
 _STRIDE = 8  # pixels of width per step of its output
+_LAG = 0.0  # from the start of a step to the middle of the character it names, in steps
 _PADDING = 16  # grey pixels behind the line; cut off sharply, last characters are lost
 _NARROWEST = 64
 _WIDEST = 6400
-# White space the recogniser passed over: a step of so many usual ones, wider by so many line heights.
+# White space the recogniser passed over: a step of so many usual ones and so much wider.
 _LOST_STEPS = 2.5
 _LOST_HEIGHTS = 0.6
 
@@ -85,7 +86,7 @@ class Recogniser:
         if not len(places):
             return Line("", (), 0.0)
         text = "".join(self._characters[i] for i in best[places])
-        centres = np.minimum((places + 0.5) * _STRIDE / width, 1.0)
+        centres = np.clip((places + _LAG) * _STRIDE / width, 0.0, 1.0)
         confidence = float(steps[places, best[places]].mean())
         return Line(text, tuple(centres.tolist()), confidence, _HEIGHT / width)
 
@@ -108,7 +109,7 @@ def split_words(line: Line) -> Iterator[tuple[str, float, float]]:
     """Yield each word with its start and end in fractions of the line's length.
 
     Words part at spaces and where the recogniser dropped one: at a step much wider than usual
-    between characters that are written with spaces. A word reaches halfway into the white space around it.
+    between characters of writing that has spaces. A word reaches into the space around it.
     """
     text, centres = line.text, line.centres
     usual = _usual_step(line)

@@ -186,9 +186,8 @@ def _upright(
             a0, a1, b0, b1 = width - a1, width - a0, height - b1, height - b0
         elif turn == 270:
             a0, a1, b0, b1 = b0, b1, width - a1, width - a0
-        if size <= 0:
-            size = (b1 - b0) * (_OCR_EM if ocr else _LAYER_EM)
-        result.append(Rect(word, text, a0, b0, a1, b1, size))
+        em = size if size > 0 else (b1 - b0) * (_OCR_EM if ocr else _LAYER_EM)
+        result.append(Rect(word, text, a0, b0, a1, b1, em))
     return result
 
 

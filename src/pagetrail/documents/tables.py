@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def _table_end(rows: Sequence[Row], start: int) -> int:
 def _shares_gap(one: Row, two: Row) -> bool:
     """Return whether some white space between cells is common to both rows."""
     need = 0.4 * (one[0].size or 10.0)
-    for a, b in zip(one, one[1:], strict=False):
+    for a, b in pairwise(one):
         left, right = sorted((a.x1, b.x0)) if a.x0 < b.x0 else sorted((b.x1, a.x0))
-        for c, d in zip(two, two[1:], strict=False):
+        for c, d in pairwise(two):
             low, high = sorted((c.x1, d.x0)) if c.x0 < d.x0 else sorted((d.x1, c.x0))
             if min(right, high) - max(left, low) >= need:
                 return True
