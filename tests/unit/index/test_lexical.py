@@ -73,7 +73,7 @@ def test_scope_is_exact(shelf: Any) -> None:
         assert len(found(shelf, "common", channel, documents=frozenset({999}))) == 0
         assert len(found(shelf, "common", channel, limit=3)) <= 3
         assert len(found(shelf, "common", channel, limit=0)) == 0
-    with pytest.raises(NotFoundError, match="pages and blocks"):
+    with pytest.raises(NotFoundError, match="there are pages"):
         found(shelf, "common", "chapters")
 
 
