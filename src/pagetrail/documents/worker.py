@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolLoader"]
 
-_STARTUP_SECONDS = 60.0
+_STARTUP_SECONDS = 120.0
 _BATCH_SECONDS = 0.5  # of reading are handed out ahead
 _MOST_AHEAD = 16  # pages
 _MOST_DEATHS = 6  # in a row, in one document, before the rest of it is given up
+_GRACE_SECONDS = 5.0
+_PATIENCE = 4  # times the limit that a page may take on a machine too busy to work on it
 _MOST_FAILURES = 500  # pages in a row that cannot be read
 
 
@@ -132,6 +134,9 @@ class _Slot:
     job: _Job | None = None
     opening: bool = False
     numbers: deque[int] = field(default_factory=deque)
+    begun: float = 0.0  # when the task in hand was, by the clock and by the worker's processor time
+    used: float = 0.0
+    checked: float = 0.0
 
     @property
     def busy(self) -> bool:
@@ -251,7 +256,25 @@ class _Pool:
         return replace(job.request, skip=frozenset())
 
     def _expect(self, slot: _Slot, extra: float = 0.0) -> None:
-        slot.deadline = time.monotonic() + self._settings.page_seconds + extra
+        slot.begun, slot.used = time.monotonic(), slot.worker.cpu_seconds()
+        slot.checked = slot.used
+        slot.deadline = slot.begun + self._settings.page_seconds + extra
+
+    def _starved(self, slot: _Slot) -> bool:
+        """Grant a little more time where the machine, not the page, is to blame.
+
+        A worker that works but gets little of a processor is waited for; one that sleeps, or has
+        used its time, is not.
+        """
+        limit, now = self._settings.page_seconds, time.monotonic()
+        total = slot.worker.cpu_seconds()
+        worked, slot.checked = total - slot.checked, total
+        if total - slot.used > 0.7 * limit or now - slot.begun > _PATIENCE * limit:
+            return False
+        if worked < 0.02 * min(limit, _GRACE_SECONDS):
+            return False
+        slot.deadline = now + min(limit, _GRACE_SECONDS)
+        return True
 
     # --- listening -----------------------------------------------------------------------------
 
@@ -271,6 +294,8 @@ class _Pool:
                 if not slot.ready:
                     slot.worker.end(at_once=True)
                     raise PagetrailError("a reading process does not start")
+                if self._starved(slot):
+                    continue
                 slot.worker.end()
                 self._slots.remove(slot)
                 yield from self._lost(slot, f"took longer than {self._settings.page_seconds:g} s")

@@ -45,6 +45,9 @@ class Reader:
             self.hoard.append(b"x" * (200 << 20))
         if what == 7:
             time.sleep(0.3)
+        if what == 8:
+            while True:
+                pass
         word = Word(f"pid{os.getpid()}", Box(0.1, 0.1, 0.5, 0.5))
         return Reading(((word,),), confidence=0.9)
 """
@@ -207,11 +210,12 @@ def test_bad_pages_cost_themselves_only(make, film):
     assert events[-1].error == ""
 
 
-def test_a_page_that_takes_too_long_is_given_up(make, film):
+@pytest.mark.parametrize("deed", [2, 8])
+def test_a_page_that_takes_too_long_is_given_up(make, film, deed):
     started = time.monotonic()
     events = run(
         PoolLoader(settings(page_seconds=2.0), make),
-        request(film(9, 2, 9, 9), "slow"),
+        request(film(9, deed, 9, 9), "slow"),
         request(film(9, 9, name="other.tiff"), "other"),
     )
     assert loaded(events["slow"]) == [1, 3, 4]
