@@ -10,16 +10,20 @@ within +-63: processors without 8-bit dot products add pairs of products in 16 b
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["best_rows", "quantise", "row_scores"]
+__all__ = ["Scorer", "best_rows", "quantise", "scorer"]
 
 _ZERO = 128
 _LIMIT = 63
 _CHUNK = 32_768  # rows per product: the int32 results stay in the cache
+_PARALLEL = 16_000_000  # numbers in the codes from which on several threads are used
+
+Scorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -34,25 +38,32 @@ def quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (np.rint(vectors / steps) + _ZERO).astype(np.uint8), scales
 
 
-def row_scores(
-    codes: np.ndarray, scales: np.ndarray, query: np.ndarray, *, integer_product: bool = True
-) -> np.ndarray:
-    """Return the dot product of a query with every row, float32 ``[n]``, cut to -1..1.
+def scorer(query: np.ndarray, *, integer_product: bool = True) -> Scorer:
+    """Return a function that scores rows of vectors against a query.
 
     Args:
-        codes: uint8 ``[n, d]``, from `quantise`; may be memory-mapped.
-        scales: float32 ``[n]``.
         query: float32 ``[d]``, of unit length for cosines.
         integer_product: Use ONNX Runtime; otherwise numpy, slower with identical results.
+
+    Returns:
+        A function of codes (uint8 ``[n, d]``, may be memory-mapped) and scales (float32 ``[n]``)
+        that returns the dot products, float32 ``[n]``, cut to -1..1.
     """
     columns, steps = _split(query)
-    product = _onnx_product() if integer_product else _numpy_product
-    scores = np.empty(len(codes), np.float32)
-    for at in range(0, len(codes), _CHUNK):
-        part = product(codes[at : at + _CHUNK], columns).astype(np.float32) @ steps
-        scores[at : at + _CHUNK] = part
-    scores *= scales
-    return np.clip(scores, -1.0, 1.0, out=scores)
+
+    def score(codes: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        product = _numpy_product
+        if integer_product:
+            # Waking a second thread takes longer than a small product.
+            product = _onnx_product(_threads() if codes.size > _PARALLEL else 1)
+        scores = np.empty(len(codes), np.float32)
+        for at in range(0, len(codes), _CHUNK):
+            part = product(codes[at : at + _CHUNK], columns)
+            scores[at : at + _CHUNK] = part.astype(np.float32) @ steps
+        scores *= scales
+        return np.clip(scores, -1.0, 1.0, out=scores)
+
+    return score
 
 
 def best_rows(scores: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,12 +101,16 @@ def _numpy_product(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.rint(centred @ columns.astype(np.float32)).astype(np.int32)
 
 
+def _threads() -> int:
+    return min(4, len(os.sched_getaffinity(0)))
+
+
 @cache
-def _onnx_product() -> Any:
+def _onnx_product(threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(4, len(os.sched_getaffinity(0)))
+    options.intra_op_num_threads = threads
     options.log_severity_level = 3
     # Waiting threads that spin would cost more than the product itself.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

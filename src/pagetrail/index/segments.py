@@ -16,13 +16,14 @@ from ..errors import CorruptError, ModelError
 from ..ports import Found
 from .files import ROW, SUFFIXES, read_array
 from .keys import NUMBER_BITS
-from .maxsim import best_rows, row_scores
+from .maxsim import best_rows, scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from .catalogue import Catalogue, View
+    from .maxsim import Scorer
 
 __all__ = ["Segment", "VectorIndex", "read_segment"]
 
@@ -86,7 +87,8 @@ class VectorIndex:
         runs = loaded.runs(documents)
         if not runs or limit < 1:
             return Found.nothing()
-        parts = [loaded.score(query, first, last) for first, last in runs]
+        score = scorer(query)
+        parts = [loaded.score(score, first, last) for first, last in runs]
         best, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
         pages = np.concatenate([np.arange(first, last) for first, last in runs])
         keep = loaded.shown[pages]
@@ -196,14 +198,14 @@ class _Loaded:
         found = sorted(span for serial in documents for span in self.spans.get(serial, ()))
         return found if len(found) < _MANY_RUNS else whole
 
-    def score(self, query: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    def score(self, score: Scorer, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Return best score and best row of each page in ``first..last - 1``."""
         low, high = int(self.starts[first]), int(self.starts[last])
         parts = []
         for begin, codes in self.codes:
             a, b = max(low - begin, 0), min(high - begin, len(codes))
             if a < b:
-                parts.append(row_scores(codes[a:b], self.scales[begin + a : begin + b], query))
+                parts.append(score(codes[a:b], self.scales[begin + a : begin + b]))
         best, rows = best_rows(np.concatenate(parts), self.starts[first:last] - low)
         return best, rows + low
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagetrail.index.maxsim import best_rows, quantise, row_scores
+from pagetrail.index.maxsim import best_rows, quantise, scorer
 
 
 def vectors(rows: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -20,7 +20,7 @@ def test_scores_are_the_cosines(rows: int, dimension: int) -> None:
     assert codes.dtype == np.uint8
     assert codes.min() >= 1
     for query in vectors(3, dimension, seed=1):
-        scores = row_scores(codes, scales, query)
+        scores = scorer(query)(codes, scales)
         assert np.abs(scores - data @ query).max() < 0.01
         exact = (codes.astype(np.float64) - 128) * scales[:, None] @ query
         # The question itself keeps 14 bits; only the stored codes are coarse.
@@ -30,8 +30,8 @@ def test_scores_are_the_cosines(rows: int, dimension: int) -> None:
 def test_both_products_are_identical() -> None:
     codes, scales = quantise(vectors(500, 384))
     for query in vectors(4, 384, seed=2):
-        fast = row_scores(codes, scales, query)
-        slow = row_scores(codes, scales, query, integer_product=False)
+        fast = scorer(query)(codes, scales)
+        slow = scorer(query, integer_product=False)(codes, scales)
         assert np.array_equal(fast, slow)
 
 
@@ -39,7 +39,7 @@ def test_a_vector_is_nearest_to_itself_and_opposite_to_its_negative() -> None:
     data = vectors(200, 384)
     codes, scales = quantise(np.concatenate([data, -data]))
     for n in (0, 77, 199):
-        scores = row_scores(codes, scales, data[n])
+        scores = scorer(data[n])(codes, scales)
         assert scores.argmax() == n
         assert scores.argmin() == 200 + n
         assert scores[n] == pytest.approx(1, abs=0.01)
@@ -48,15 +48,15 @@ def test_a_vector_is_nearest_to_itself_and_opposite_to_its_negative() -> None:
 def test_zero_vectors_and_extremes() -> None:
     codes, scales = quantise(np.zeros((2, 8), np.float32))
     assert scales.tolist() == [0, 0]
-    assert row_scores(codes, scales, np.ones(8, np.float32)).tolist() == [0, 0]
+    assert scorer(np.ones(8, np.float32))(codes, scales).tolist() == [0, 0]
     codes, scales = quantise(np.eye(8, dtype=np.float32))
-    assert row_scores(codes, scales, np.zeros(8, np.float32)).tolist() == [0] * 8
+    assert scorer(np.zeros(8, np.float32))(codes, scales).tolist() == [0] * 8
     # The largest codes on both sides must not overflow the 16-bit sums of old processors.
     codes, scales = quantise(np.full((1, 4096), 1 / 64, np.float32))
     for sign in (1, -1):
         query = np.full(4096, sign / 64, np.float32)
-        assert row_scores(codes, scales, query)[0] == pytest.approx(sign, abs=1e-3)
-    assert row_scores(codes[:0], scales[:0], query).shape == (0,)
+        assert scorer(query)(codes, scales)[0] == pytest.approx(sign, abs=1e-3)
+    assert scorer(query)(codes[:0], scales[:0]).shape == (0,)
 
 
 @settings(max_examples=100, deadline=None)
