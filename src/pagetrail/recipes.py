@@ -1,7 +1,7 @@
 """Recipes: whole systems, each a few lines of the pipeline algebra.
 
-The weights of `default` were chosen on the questions of one half of the development documents and
-checked on the other; they are round because finer ones made no difference that would last.
+The weights of `default` were chosen in five folds by document on real questions: the folds agree
+on their order of size, and finer values made no difference that would last.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def default(keep: int = 50) -> Pipeline:
         Search("phrases"),
         Search("headings"),
         Search("dense"),
-        weights=(1, 1, 0.5, 0.2, 1),
+        weights=(1, 0.5, 0.3, 0.2, 0.5),
     )
-    return found >> Boost(Search("pointer"), 6) % keep
+    return found >> Boost(Search("pointer"), 8) % keep
 
 
 def bm25(keep: int = 50) -> Pipeline:
