@@ -17,7 +17,8 @@ mkdir demo
 export PAGETRAIL_LIBRARY=demo/library
 
 run add examples
-run search "fire pump pressure" --top 3
-run ask "What was the fire pump pressure of the Curlew?"
+run search "reasons for late departures" --top 3
+run ask "How much will be invested in shore charging?"
 run ask "What share of journeys is made with a 30-day pass?"
-run ask "How many passengers did line D carry in 2024?" --evidence-image demo/evidence.png
+run ask "What is the depth of the harbour at low tide?"
+run ask "What was the fire pump pressure of the Curlew?" --evidence-image demo/evidence.png
