@@ -26,7 +26,7 @@ CAPTION = re.compile(
     r"(?:fig(?:ure)?s?\.?|tables?|charts?|exhibits?|graphs?|box|maps?|diagrams?|schemes?|listings?"
     r"|algorithms?|plates?|photos?|images?|illustrations?|abbildung|abb\.|tabelle|tableau|tabla"
     r"|figura)\s*(?:[A-Z]{1,3}[.\-–]?)?(?:\d+(?:[.\-–]\d+)*|[IVX]+)[a-z]?(?:\s*[.:|)\]–—-]|\s*$"
-    r"|\s+[A-Z])",
+    r"|\s+(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 _CAPTION_START = re.compile(r"[A-Z]")

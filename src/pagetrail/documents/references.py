@@ -32,7 +32,7 @@ _KINDS = {
 _NUMBER = r"(?:[A-Z]{1,2}[.\-–]?)?\d{1,4}(?:[.\-–]\d{1,3})*[a-z]?(?![\w%])"
 _KEY = rf"(?:{_NUMBER}|[IVXLC]{{1,6}}(?!\w)|[A-Z](?:\.\d{{1,2}})*(?![\w'’]))"
 _MENTION = re.compile(
-    r"\b(" + "|".join(sorted(_KINDS, key=len, reverse=True)) + r"|§{1,2})"
+    r"(\b(?:" + "|".join(sorted(_KINDS, key=len, reverse=True)) + r")|§{1,2})"
     r"(?:\.\s*|\s+|\s*(?=[\d(]))(?:no\.?\s*|number\s+|\()?"
     rf"((?-i:{_KEY}))",
     re.IGNORECASE,
