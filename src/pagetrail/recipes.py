@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .errors import NotFoundError
+from .retrieve.boost import Boost
 from .retrieve.fuse import fuse
-from .retrieve.pipeline import Boost, Pipeline, Search
+from .retrieve.pipeline import Pipeline, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +26,11 @@ def default(keep: int = 50) -> Pipeline:
     comparable and added; then what the question itself points at.
     """
     found = fuse(
-        Search("pages"),
-        Search("blocks"),
-        Search("phrases"),
-        Search("headings"),
-        Search("dense"),
+        Search("pages", trim=True),
+        Search("blocks", trim=True),
+        Search("phrases", trim=True),
+        Search("headings", trim=True),
+        Search("dense", trim=True),
         weights=(1, 0.5, 0.3, 0.2, 0.5),
     )
     return found >> Boost(Search("pointer"), 8) % keep

@@ -9,8 +9,8 @@
 ======================  ==========================================================================
 
 Two kinds of piece take part. A `Pipeline` starts from the question alone (`Search`, `Sum`, `Then`,
-`fuse.Fuse`); a `Transform` turns one ranking into another (`Cut`, `Boost`, ...). ``>>`` and ``+``
-are associative to the last bit. The same value over the same library gives the same result.
+`fuse.Fuse`); a `Transform` turns one ranking into another (`Cut`, `boost.Boost`, ...). ``>>`` and
+``+`` are associative to the last bit. The same value over the same library gives the same result.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..types import Ranking, Trace
+from .asking import content
 from .table import Column, Table, combine, from_ranking, step, to_ranking, top
-from .value import Piece, as_number, check_count, fingerprint, piece
+from .value import Piece, check_count, fingerprint, piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ..ports import Resources
     from ..types import Query, Step
 
-__all__ = ["Boost", "Chain", "Cut", "Pipeline", "Search", "Sum", "Then", "Transform"]
+__all__ = ["Chain", "Cut", "Pipeline", "Search", "Sum", "Then", "Transform"]
 
 DEPTH = 200  # pages asked of a channel; deeper did not rank better on 2,347 pages, only slower
 
@@ -108,29 +109,41 @@ class Pipeline(Piece):
 @piece("search")
 @dataclass(frozen=True)
 class Search(Pipeline):
-    """The best pages of one channel of the library, such as ``lexical`` or ``dense``."""
+    """The best pages of one channel of the library, such as ``pages`` or ``dense``.
+
+    Attributes:
+        channel: Its name in the library.
+        depth: Most pages to ask for.
+        trim: Ask without the instruction on how the answer should be written (`asking.content`).
+    """
 
     channel: str
     depth: int = DEPTH
+    trim: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.channel, str) or not self.channel:
             raise UsageError(f"a channel has a name, not {self.channel!r}")
         check_count(self.depth, "depth")
+        if not isinstance(self.trim, bool):
+            raise UsageError(f"trim is true or false, not {self.trim!r}")
 
     @property
     def label(self) -> str:
         return self.channel
 
     def __str__(self) -> str:
-        return f'Search("{self.channel}")'
+        extra = "" if self.depth == DEPTH else f", depth={self.depth}"
+        return f'Search("{self.channel}"{extra}{", trim=True" if self.trim else ""})'
 
     def _lines(self) -> list[str]:
-        return [f"search {self.channel}, at most {self.depth} pages"]
+        trimmed = ", for what is asked alone" if self.trim else ""
+        return [f"search {self.channel}, at most {self.depth} pages{trimmed}"]
 
     def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
         started = time.perf_counter()
-        found = resources.find(self.channel, query, self.depth)
+        asked = replace(query, text=content(query.text)) if self.trim else query
+        found = resources.find(self.channel, asked, self.depth)
         keys = np.asarray(found.keys, np.int64)
         order = np.argsort(keys)
         scores = np.asarray(found.scores, float)[order]
@@ -284,48 +297,6 @@ class Cut(Transform):
         started = time.perf_counter()
         kept = top(table, self.k, resources)
         return kept, Trace((step(self, f"keep {self.k}", len(kept), started),))
-
-
-@piece("boost")
-@dataclass(frozen=True)
-class Boost(Transform):
-    """Add ``weight`` times a search's own score to pages it finds; others stay as they are.
-
-    For channels that speak rarely and plainly (the question names a figure or a page): there a
-    z-score would only measure how rare the thing is. A page that the ranking lacks enters with the
-    ranking's lowest score below its bonus.
-    """
-
-    source: Pipeline
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.source, Pipeline):
-            raise UsageError(f"a boost comes from a search, not {self.source!r}")
-        object.__setattr__(self, "weight", as_number(self.weight, "weight"))
-
-    def __str__(self) -> str:
-        return f"Boost({self.source}, {self.weight:g})"
-
-    def _lines(self) -> list[str]:
-        first, *rest = self.source._lines()
-        return [f"add {self.weight:g} times the score of: {first}", *rest]
-
-    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
-        table, trace = self.on_table(query, from_ranking(ranking, resources), resources)
-        return to_ranking(query, table, resources), trace
-
-    def on_table(self, query: Query, table: Table, resources: Resources) -> tuple[Table, Trace]:
-        found, trace = self.source.table(query, resources)
-        started = time.perf_counter()
-        if len(found):
-            floor = float(table.scores.min()) if len(table) else 0.0
-            bonus = self.weight * found.scores
-            if len(found.columns) == 1:
-                ((name, column),) = found.columns.items()
-                found = replace(found, columns={name: replace(column, normal=bonus)})
-            table = combine([table, found], [table.scores, bonus], [floor, 0.0])
-        return table, trace.then(step(self, f"boost by {self.source.label}", len(table), started))
 
 
 # --- shared by the pieces -------------------------------------------------------------------------

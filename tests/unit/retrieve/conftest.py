@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from pagetrail.errors import NotFoundError
 from pagetrail.ports import Found
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pagetrail.ports import Place
+
+# A loaded machine must not fail a property for being slow.
+settings.register_profile("retrieve", deadline=None, max_examples=50)
+settings.load_profile("retrieve")
 
 
 @dataclass

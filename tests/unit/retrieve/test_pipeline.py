@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagetrail.errors import ModelError, NotFoundError, UsageError
+from pagetrail.retrieve.boost import Boost
 from pagetrail.retrieve.fuse import fuse
-from pagetrail.retrieve.pipeline import Boost, Chain, Cut, Pipeline, Search, Sum, Then, Transform
+from pagetrail.retrieve.pipeline import Chain, Cut, Pipeline, Search, Sum, Then, Transform
 from pagetrail.types import Part, Query, Ranking, Trace
 
 A, B, C = Search("words"), Search("meaning"), Search("blocks")
@@ -183,3 +184,14 @@ def test_hits_and_columns_give_the_same(world, query):
     assert [(h.page, h.score, h.block) for h in direct.hits] == [
         (h.page, h.score, h.block) for h in stepwise.hits
     ]
+
+
+def test_trim_asks_for_what_is_asked_alone(world):
+    heard = []
+    find = world.find
+    world.find = lambda channel, query, limit: (heard.append(query.text), find("words", query, 9))[
+        1
+    ]
+    question = Query("How many? Answer in int format.")
+    (Search("words") + Search("meaning", trim=True)).run(question, world)
+    assert heard == [question.text, "How many?"]

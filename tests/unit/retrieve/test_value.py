@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 
 from pagetrail.errors import UsageError
 from pagetrail.retrieve import pipeline as p
+from pagetrail.retrieve.boost import Boost
 from pagetrail.retrieve.fuse import Fuse, fuse
 from pagetrail.retrieve.value import fingerprint, from_json, to_json
 
 names = st.sampled_from(["words", "meaning", "blocks", "ключ"])
 weights = st.floats(0.1, 9, allow_nan=False)
-searches = st.builds(p.Search, names, st.integers(1, 5000))
+searches = st.builds(p.Search, names, st.integers(1, 5000), st.booleans())
 
 
 def _extend(inner: st.SearchStrategy[p.Pipeline]) -> st.SearchStrategy[p.Pipeline]:
     cuts = st.builds(p.Cut, st.integers(1, 100))
-    boosts = st.builds(p.Boost, inner, weights)
+    boosts = st.builds(Boost, inner, weights)
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(p.Sum, several),
@@ -89,10 +90,11 @@ def test_whole_and_decimal_weights_are_one_value():
         ('{"kind": "teleport"}', "unknown kind"),
         ('{"kind": ["search"]}', "unknown kind"),
         ('{"kind": "search", "channel": "a"}', "depth"),
-        ('{"kind": "search", "channel": "a", "depth": 5, "speed": 1}', "speed"),
-        ('{"kind": "search", "channel": "a", "depth": "5"}', "whole number"),
-        ('{"kind": "search", "channel": "a", "depth": true}', "whole number"),
-        ('{"kind": "search", "channel": 7, "depth": 5}', "name"),
+        ('{"kind": "search", "channel": "a", "depth": 5, "trim": false, "speed": 1}', "speed"),
+        ('{"kind": "search", "channel": "a", "depth": "5", "trim": false}', "whole number"),
+        ('{"kind": "search", "channel": "a", "depth": true, "trim": false}', "whole number"),
+        ('{"kind": "search", "channel": 7, "depth": 5, "trim": false}', "name"),
+        ('{"kind": "search", "channel": "a", "depth": 5, "trim": 1}', "trim"),
         ('{"kind": "cut", "k": NaN}', "JSON"),
         ('{"kind": "cut", "k": 0}', "at least 1"),
         ('{"kind": "sum", "terms": "ab"}', "searches"),
@@ -119,3 +121,14 @@ def test_json_is_canonical():
 
 def test_fingerprint_of_a_stage_alone():
     assert fingerprint(p.Cut(3)) != fingerprint(p.Cut(4))
+
+
+def test_json_is_read_without_having_made_a_piece_before():
+    text = to_json(fuse(p.Search("a"), p.Search("b")) >> Boost(p.Search("c")))
+    code = (
+        "import sys; from pagetrail.retrieve.value import from_json; print(from_json(sys.argv[1]))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, text], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == str(from_json(text))
