@@ -127,7 +127,8 @@ class Lexical:
         """Say whether the catalogue changed in ways that are not committed here."""
         seq, removal = _ends(catalogue)
         return any(
-            (mark.seq, mark.removal) != (seq, removal) or mark.analysis not in (0, ANALYSIS)
+            # Less, not unequal: the catalogue's highest page may have been removed since.
+            mark.seq < seq or mark.removal < removal or mark.analysis not in (0, ANALYSIS)
             for mark in self.marks().values()
         )
 

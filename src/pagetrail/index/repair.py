@@ -27,6 +27,8 @@ def drop_page(writer: CatalogueWriter, key: int) -> None:
         for statement in (
             "DELETE FROM vectors WHERE page = ?",
             "DELETE FROM pending WHERE page = ?",
+            "DELETE FROM places WHERE page = ?",
+            "DELETE FROM labels WHERE page = ?",
             "DELETE FROM bodies WHERE key = ?",
             "DELETE FROM pages WHERE key = ?",
         ):

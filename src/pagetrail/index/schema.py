@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         raise CorruptError(f"{path} is missing; restore it from a backup")
     with guard(path):
         connection = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, timeout=20.0
+            _address(path), uri=True, isolation_level=None, check_same_thread=False, timeout=20.0
         )
         try:
             _prepare(connection, path)
@@ -110,6 +111,15 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def _address(path: Path) -> str:
+    """Return the file's URI; on a read-only disk one that asks for no lock and no log."""
+    uri = path.absolute().as_uri()
+    if os.access(path.parent, os.W_OK):
+        return uri
+    # A log that was left beside the database holds the newest changes and must be read as well.
+    return f"{uri}?mode=ro" if path.with_name(path.name + "-wal").exists() else f"{uri}?immutable=1"
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -122,8 +132,10 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if version == 0:
         _make_tables(connection)
     # FULL: a commit is on the disk, not only in the system's cache, before a page is reported.
-    for pragma in ("synchronous = FULL", "cache_size = -16000", "temp_store = MEMORY"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

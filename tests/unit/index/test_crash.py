@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import pytest
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.doctor import examine
 from pagetrail.index.lexical import Lexical
+
+KILLS = int(os.environ.get("PAGETRAIL_KILLS", "10"))
 
 _WRITER = """
 import importlib.util, sys
@@ -100,7 +103,7 @@ def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "library")
     reported: set[str] = set()
     complete: set[tuple[str, str]] = set()
-    for _ in range(14):
+    for _ in range(KILLS):
         lines = Writer(tmp_path, "first").kill_after(chance.uniform(0, 0.35))
         reported |= {line.split()[1] for line in lines if line.startswith("page ")}
         complete |= {(w[1], w[2]) for line in lines if (w := line.split())[0] == "document"}
@@ -126,7 +129,7 @@ def test_a_kill_while_replacing_leaves_the_old_or_the_new(tmp_path: Path) -> Non
     folder = Folder(tmp_path / "library")
     assert Writer(tmp_path, "first").end()[-1] == "done"
     replaced: set[str] = set()
-    for _ in range(6):
+    for _ in range(KILLS // 2):
         lines = Writer(tmp_path, "second").kill_after(chance.uniform(0, 0.35))
         replaced |= {f"{line.split()[1]}.pdf" for line in lines if line.startswith("document ")}
         with Catalogue(folder) as catalogue:

@@ -116,8 +116,7 @@ def test_an_index_that_lags_is_brought_up(full: Any, make_page: Any) -> None:
 
 def test_an_index_with_the_wrong_content_is_rebuilt(full: Any) -> None:
     index = full.lexical._indexes["blocks"].open()
-    index._put(7, 7 << 40, text="stray entry")
-    index.seq += 0
+    index._put(7, 7 << 40, {"text": "stray entry"})
     index._open_writer().commit()
     heal(full, "error", "instead of 4 and 5")
     assert full.words("stray", "blocks") == []

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -83,6 +83,17 @@ def test_a_missing_or_foreign_database_is_an_error_and_not_a_new_library(tmp_pat
     folder.catalogue.write_bytes(b"this is not a database, it only looks long enough" * 50)
     with pytest.raises(CorruptError, match="damaged"):
         Catalogue(folder)
+
+
+def test_a_library_on_a_read_only_disk_can_be_read(tmp_path: Path, monkeypatch: Any) -> None:
+    folder = create_folder(tmp_path / "a%20 b?c#d", version="0")
+    connect(folder.catalogue, create=True).close()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Catalogue(folder) as catalogue:
+        assert catalogue.documents() == []
+        with pytest.raises(LibraryError, match="readonly"):
+            catalogue.rows("DELETE FROM documents")
+    assert not folder.catalogue.with_name("catalogue.db-wal").exists()
 
 
 def test_one_writer_within_a_process(tmp_path: Path) -> None:

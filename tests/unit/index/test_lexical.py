@@ -106,6 +106,15 @@ def test_sync_goes_on_where_it_was(shelf: Any, make_page: Any) -> None:
     assert shelf.lexical.counts() == shelf.lexical.expected(shelf.catalogue)
 
 
+def test_removing_the_newest_document_leaves_nothing_to_catch_up(shelf: Any) -> None:
+    shelf.add("a.pdf", "alpha")
+    newest = shelf.add("b.pdf", "beta")
+    shelf.catalogue.remove_documents([newest])
+    assert shelf.lexical.behind(shelf.catalogue)
+    shelf.catch_up()
+    assert not shelf.lexical.behind(shelf.catalogue)
+
+
 def test_what_was_not_committed_is_taken_in_again(shelf: Any, make_page: Any) -> None:
     shelf.add("a.pdf", "alpha")
     begun = shelf.begin("b.pdf", "b")
