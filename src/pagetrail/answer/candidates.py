@@ -93,8 +93,7 @@ def _cells(
     question: Question, weighed: Weighed, rarity: Rarity, fits: dict[str, float]
 ) -> Iterator[Candidate]:
     """Yield number cells; near is how well label and header together say what is asked."""
-    table = table_at(weighed.unit)
-    row = table.rows[table.blocks.index(weighed.unit.block.order)]
+    row = table_at(weighed.unit).row(weighed.unit.block.order)
     label = frozenset(s for c in row if not c.numeric for s in stems(c.text))
     first = True
     for cell in row:
@@ -187,8 +186,7 @@ def phrases_in(
 
 
 def _text_cells(question: Question, weighed: Weighed) -> Iterator[Candidate]:
-    table = table_at(weighed.unit)
-    row = table.rows[table.blocks.index(weighed.unit.block.order)]
+    row = table_at(weighed.unit).row(weighed.unit.block.order)
     asked = set(question.terms)
     head = set(question.head)
     for cell in row:

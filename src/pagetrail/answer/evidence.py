@@ -184,20 +184,21 @@ def weigh(
         keep: Most units to return.
     """
     rarity = Rarity([u.stems for u in units])
-    priors = _priors(ranking)
-    on_page: dict[str, set[str]] = {}
+    ranked = _priors(ranking)
+    priors = {u.place: ranked.get(u.page.id, 0.0) for u in units if u.position == 0}
+    on_page: dict[int, set[str]] = {}
     for u in units:
-        on_page.setdefault(u.page.id, set()).update(u.stems)
+        on_page.setdefault(u.place, set()).update(u.stems)
     pairs = list(zip(question.terms, question.terms[1:], strict=False))
     weighed = []
     for i, u in enumerate(units):
         if not u.stems:
             continue
-        extra = _around(units, i, on_page[u.page.id])
+        extra = _around(units, i, on_page[u.place])
         own = rarity.share(question.terms, u.stems, {})
         covered = rarity.share(question.terms, u.stems, extra)
         order = _kept_pairs(pairs, u)
-        prior = priors.get(u.page.id, 0.0)
+        prior = priors[u.place]
         minor = 0.35 if u.block.kind in ("header", "footer") else 0.0
         brief = 0.1 if len(u.words) < 4 and not u.is_row else 0.0
         tight = _tightness(u, question, rarity)
@@ -231,7 +232,7 @@ def _around(units: Sequence[Unit], index: int, page: set[str]) -> dict[str, floa
     unit = units[index]
     extra = dict.fromkeys(page, 0.2)
     for other in (index - 1, index + 1):
-        if 0 <= other < len(units) and units[other].page.id == unit.page.id:
+        if 0 <= other < len(units) and units[other].page is unit.page:
             extra.update(dict.fromkeys(units[other].stems, 0.45))
     extra.update(dict.fromkeys(unit.heading, 0.6))
     return extra

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .question import Question
     from .terms import Rarity
 
-__all__ = ["ExtractiveReader"]
+__all__ = ["ExtractiveReader", "drafts_of"]
 
 _QUANTITIES = frozenset({"count", "number", "money", "percentage", "year", "date", "time"})
 _DRAFTS = 8
@@ -53,7 +53,7 @@ class ExtractiveReader:
         weighed, _best, _ = self.candidates(question, ranking, pages)
         scored = [(score_of(question, features), c, features) for c, features in weighed]
         scored.sort(key=lambda item: -item[0])
-        return _drafts(scored)
+        return drafts_of(scored)
 
     def candidates(
         self, question: Question, ranking: Ranking, pages: Sequence[Page]
@@ -70,17 +70,15 @@ class ExtractiveReader:
 def _candidates(
     question: Question, best: Sequence[Weighed], units: Sequence[Unit], rarity: Rarity
 ) -> Iterator[Candidate]:
-    places = {(u.page.id, u.position): i for i, u in enumerate(units)}
+    places = {(u.place, u.position): i for i, u in enumerate(units)}
     if question.kind == "yes_no":
         yield from verdict_on(question, best)
         return
     if question.extreme:
         yield from extremes_in(question, best, units, rarity)
     for weighed in best:
-        at = places[weighed.unit.page.id, weighed.unit.position]
-        following = [
-            u for u in units[at + 1 : at + 1 + _AHEAD] if u.page.id == weighed.unit.page.id
-        ]
+        at = places[weighed.unit.place, weighed.unit.position]
+        following = [u for u in units[at + 1 : at + 1 + _AHEAD] if u.page is weighed.unit.page]
         if question.kind in _QUANTITIES:
             yield from quantities_in(question, weighed, rarity)
             if question.kind == "count":
@@ -94,7 +92,7 @@ def _candidates(
         yield from phrases_in(question, weighed, ahead)
 
 
-def _drafts(scored: Sequence[tuple[float, Candidate, Mapping[str, float]]]) -> list[Draft]:
+def drafts_of(scored: Sequence[tuple[float, Candidate, Mapping[str, float]]]) -> list[Draft]:
     """Return the best candidates as drafts; of equal texts only the best."""
     drafts: list[Draft] = []
     seen: set[str] = set()

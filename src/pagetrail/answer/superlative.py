@@ -52,7 +52,7 @@ def _extreme_rows(
     rows: dict[tuple[str, int], Unit],
     rarity: Rarity,
 ) -> Iterator[Candidate]:
-    columns: dict[int, list[tuple[float, int, str, frozenset[str]]]] = {}
+    columns: dict[int, list[tuple[float, int, str]]] = {}
     width = max(len(r) for r in table.rows)
     for i, row in enumerate(table.rows):
         if not row or row[0].numeric or _SUMS & set(stems(row[0].text)):
@@ -61,19 +61,18 @@ def _extreme_rows(
             value = number_of(cell.text) if cell.numeric else None
             if value is not None:
                 # Columns are counted from the right: a missing label must not shift the numbers.
-                columns.setdefault(width - len(row) + j, []).append(
-                    (value, i, cell.text, cell.header)
-                )
+                columns.setdefault(width - len(row) + j, []).append((value, i, cell.text))
     for held in columns.values():
         if len(held) < 3:
             continue
-        header = frozenset().union(*(h for _, _, _, h in held))
         pick = max if question.extreme == "max" else min
-        _, i, shown, _ = pick(held, key=lambda item: item[0])
+        _, i, shown = pick(held, key=lambda item: item[0])
         row = table.rows[i]
         unit = rows.get((weighed.unit.page.id, table.blocks[i]))
         if unit is None:
             continue
+        cells = table.row(table.blocks[i])
+        header = frozenset().union(*(c.header for c in cells if c.text == shown))
         near = rarity.share(question.terms, header | unit.heading, dict(weighed.extra))
         text = shown if group_of(question) == "quantity" else row[0].text
         yield Candidate(text, replace(weighed, unit=unit), "extreme", 1.0, near)

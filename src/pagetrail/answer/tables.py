@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .terms import stems
@@ -36,10 +36,19 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Consecutive table rows of a page, cells with headers; ``blocks`` are the rows' orders."""
+    """Consecutive table rows of a page; ``blocks`` are the rows' orders."""
 
     rows: tuple[tuple[Cell, ...], ...]
     blocks: tuple[int, ...]
+
+    def row(self, block: int) -> tuple[Cell, ...]:
+        """Return the row that is a block, by its order, each cell with the headers above it."""
+        at = self.blocks.index(block)
+        above = self.rows[:at]
+        return tuple(
+            replace(cell, header=_header(above, cell.box)) if place else cell
+            for place, cell in enumerate(self.rows[at])
+        )
 
 
 def number_of(text: str) -> float | None:
@@ -56,7 +65,7 @@ def number_of(text: str) -> float | None:
 
 
 def table_at(unit: Unit) -> Table:
-    """Return the table that a row unit is part of, with the headers of each cell resolved."""
+    """Return the table that a row unit is part of."""
     blocks = unit.page.blocks
     at = next(i for i, b in enumerate(blocks) if b.order == unit.block.order)
     first = last = at
@@ -72,21 +81,12 @@ def table_at(unit: Unit) -> Table:
 def _resolve(page: Page, first: int, last: int) -> Table:
     from .evidence import Unit
 
-    raw: list[list[Cell]] = []
-    orders: list[int] = []
-    for block in page.blocks[first : last + 1]:
-        whole = Unit(page, 0, block, 0, (), frozenset(), frozenset(), 0)
-        raw.append(_merged([(t, b) for t, b in whole.cells()]))
-        orders.append(block.order)
+    held = page.blocks[first : last + 1]
     rows = []
-    for i, row in enumerate(raw):
-        rows.append(
-            tuple(
-                Cell(c.text, c.box, c.numeric, _header(raw[:i], c.box) if j else frozenset())
-                for j, c in enumerate(row)
-            )
-        )
-    return Table(tuple(rows), tuple(orders))
+    for block in held:
+        whole = Unit(page, 0, block, 0, (), frozenset(), frozenset(), 0)
+        rows.append(tuple(_merged(whole.cells())))
+    return Table(tuple(rows), tuple(b.order for b in held))
 
 
 def _merged(cells: Sequence[tuple[str, Box]]) -> list[Cell]:

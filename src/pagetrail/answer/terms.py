@@ -64,9 +64,10 @@ def stem(word: str) -> str:
     return w
 
 
-def stems(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 13)
+def stems(text: str) -> tuple[str, ...]:
     """Return the stems of the words that carry meaning, in order, repetitions kept."""
-    return [stem(w) for w in words(text) if w not in _STOP]
+    return tuple([stem(w) for w in words(text) if w not in _STOP])
 
 
 class Rarity:
