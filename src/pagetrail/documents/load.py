@@ -14,9 +14,12 @@ from ..types import Page
 from .images import ImageFile
 from .office import convert
 from .plain import HEIGHT, WIDTH, PlainFile
+from .quality import assess
 from .raw import RawPage
+from .references import find_references
 from .render import PdfFile
 from .sniff import sniff
+from .structure import build_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -211,8 +214,6 @@ class _Plain:
 
     def page(self, document: str, number: int, reader: TextReader | None) -> Page:
         del reader
-        from .references import find_references
-
         blocks = self._file.blocks(number)
         return Page(
             document=document,
@@ -232,9 +233,6 @@ def _read(
     document: str, raw: RawPage, picture: Callable[[], np.ndarray], reader: TextReader | None
 ) -> Page:
     """Judge the text layer, ask for OCR where it does not serve, and put the page together."""
-    from .quality import assess
-    from .structure import build_page
-
     verdict = assess(raw)
     reading = None
     if verdict.needs_ocr and reader is not None:
