@@ -1,12 +1,12 @@
 """MMLongBench-Doc's answer rules by type, stated as they were meant.
 
 Str and None: normalised Levenshtein similarity, 0 below one half; exact for strings whose form is
-the answer (addresses of files and sites, pages, telephone numbers, times, dates, emails). Int: equal
-numbers. Float: within one percent, or equal after rounding to the fewer decimals; a percentage may
-be given as a fraction. List: 0 unless as long as the gold list, else the worst pair of the sorted
-items. The published scorer differs in three ways that are not followed: it cuts a decimal answer to
-an integer, strips the letters of a unit rather than the unit, and there is a variant that takes the
-mean of the pairs.
+the answer (addresses of files and sites, pages, telephone numbers, times, dates, emails). Int:
+equal numbers. Float: within one percent, or equal after rounding to the fewer decimals; a
+percentage may be given as a fraction. List: 0 unless as long as the gold list, else the worst pair
+of the sorted items. The published scorer differs in three ways that are not followed: it cuts a
+decimal answer to an integer, strips the letters of a unit rather than the unit, and there is a
+variant that takes the mean of the pairs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
 
 __all__ = ["NOT_ANSWERABLE", "score"]
 
@@ -28,7 +29,7 @@ _NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|[-−]?\.\d+")
 
 
 def score(gold: str, answer: str, kind: str) -> float:
-    """Return 0..1: how right an answer is for a gold answer of type Str, Int, Float, List or None."""
+    """Return 0..1: how right an answer is; kind is Str, Int, Float, List or None."""
     if kind == "Int":
         return float(_number(gold) is not None and _number(gold) == _number(answer))
     if kind == "Float":
@@ -77,6 +78,10 @@ def _string_score(gold: str, answer: str) -> float:
     longest = max(len(g), len(a))
     if longest == 0:
         return 1.0
+    # A distance is at least the difference in length, and at least the characters not shared.
+    shared = (Counter(g) & Counter(a)).total()
+    if shared / longest < 0.5:
+        return 0.0
     similarity = 1.0 - levenshtein(g, a) / longest
     return similarity if similarity >= 0.5 else 0.0
 
