@@ -17,6 +17,8 @@ from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.doctor import examine
 from pagetrail.index.lexical import Lexical
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("PAGETRAIL_KILLS", "10"))
 
 _WRITER = """
@@ -64,7 +66,7 @@ class Writer:
     """The script above in a process of its own."""
 
     def __init__(self, folder: Path, version: str) -> None:
-        tools = Path(__file__).with_name("conftest.py")
+        tools = Path(__file__).with_name("shelf.py")
         self.process = subprocess.Popen(
             [sys.executable, "-c", _WRITER, tools, folder / "library", folder / "files", version],
             stdout=subprocess.PIPE,
@@ -148,7 +150,7 @@ def test_a_kill_while_replacing_leaves_the_old_or_the_new(tmp_path: Path) -> Non
 
 
 _READER = """
-import sys
+import sys, time
 from pathlib import Path
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.folder import open_folder
@@ -167,6 +169,7 @@ while most < 64:
     assert total >= most, (total, most)
     found = view.visible(lexical.search("words", "pages", limit=500))
     assert len(set(found.keys.tolist())) == len(found)
+    time.sleep(0.01)
     if total == 64 and len(found) < 64:
         continue
     most, rounds = total, rounds + 1
