@@ -6,7 +6,9 @@ one lock; parallel work is done in processes.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import logging
 import os
 import threading
 import unicodedata
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DamagedError, PageError, PasswordError
 from ..types import Box, Link, OutlineEntry
+from .forms import field_lines
 from .layer import Frame, read_layer
 from .pixels import pixel_size
 from .raw import RawPage
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCK", "PdfFile"]
 
 LOCK = threading.RLock()
+_SILENCE = logging.NullHandler()
 
 _HEADER_REACH = 1024  # PDFium looks this far for the header; further garbage is cut off here
 _GARBAGE_REACH = 1 << 20
@@ -57,9 +61,14 @@ class PdfFile:
         import pypdfium2
 
         self._source = source
+        # Its warnings about odd files would reach a terminal that nobody has set up to log.
+        logging.getLogger("pypdfium2").addHandler(_SILENCE)
         with LOCK:
             handle, self._held = _open(path, source, passwords)
             self._pdf = pypdfium2.PdfDocument(handle)
+            # Forms have to be known before the first page is touched, or their values stay unseen.
+            with contextlib.suppress(pypdfium2.PdfiumError):
+                self._pdf.init_forms()
             self.page_count = len(self._pdf)
             self.metadata = _metadata(self._pdf)
         if self.page_count < 1:
@@ -120,7 +129,6 @@ class PdfFile:
             PageError: The page object is missing or damaged.
         """
         with LOCK:
-            self._pdf.init_forms()
             page = self._load(number)
             try:
                 frame = _frame(page)
@@ -148,6 +156,9 @@ class PdfFile:
             layer = read_layer(_address(textpage.raw), frame)
         finally:
             textpage.close()
+        lines = layer.lines
+        if self._pdf.formenv:
+            lines += tuple(field_lines(page.raw, self._pdf.formenv.raw, frame))
         visible = layer.characters * (1 - layer.invisible_share)
         cover, other = (None, True) if visible >= _PLENTY else _cover(page, frame)
         return RawPage(
@@ -156,7 +167,7 @@ class PdfFile:
             height=frame.height,
             rotation=frame.rotation,
             label=self.label(number),
-            lines=layer.lines,
+            lines=lines,
             links=tuple(_links(self._pdf, page, frame)),
             image_cover=cover,
             invisible_share=layer.invisible_share,

@@ -198,6 +198,27 @@ def test_annotations_and_filled_forms_are_drawn(pdf, tmp_path):
         assert ink(file.image(1, dpi=72, max_pixels=10**6))[175:195, 60:190].all()
 
 
+@pytest.mark.parametrize("rotation", [0, 90])
+def test_values_of_form_fields_are_words(pdf, tmp_path, rotation):
+    pdf.page(300, 400, f"/Rotate {rotation} /Annots [6 0 R 7 0 R]").text(50, 300, "Name:")
+    fonts = "/DA (/F1 12 Tf) /DR << /Font << /F1 3 0 R >> >>"
+    pdf.catalog = f"/AcroForm << /Fields [6 0 R 7 0 R] {fonts} >>"
+    field = "/Type /Annot /Subtype /Widget /FT /Tx /DA (/F1 12 Tf 0 g)"
+    pdf.extra = [
+        f"<< {field} /T (a) /V (Ada Lovelace) /Rect [120 295 280 315] /F 4 >>",
+        f"<< {field} /T (b) /V (secret) /Rect [50 100 200 120] /F 2 >>",  # hidden
+    ]
+    with PdfFile(write(tmp_path, pdf.data()), "a.pdf") as file:
+        raw = file.read(1)
+        image = file.image(1, dpi=144, max_pixels=10**7)
+    assert [[w.text for w in line] for line in raw.lines] == [["Name:"], ["Ada", "Lovelace"]]
+    if rotation == 0:
+        assert all(ink(image)[area(w, image)].any() for w in words(raw).values())
+    ada = words(raw)["Ada"]
+    left, top = (120 / 300, 85 / 400) if rotation == 0 else (295 / 400, 120 / 300)
+    assert (ada.x0, ada.y0) == pytest.approx((left, top), abs=1e-5)
+
+
 def test_garbage_before_the_header_is_passed_over(pdf, tmp_path):
     pdf.page().text(50, 300, "Found")
     for length in (700, 5000):
