@@ -39,10 +39,19 @@ if TYPE_CHECKING:
     from pagetrail.types import Page, Ranking
 
 WEIGHTS = ROOT / "src" / "pagetrail" / "answer" / "weights.json"
-GROUPS = ("quantity", "phrase")
+GROUPS = ("quantity", "phrase", "sentence")
+# Weights set by judgement before any were fitted; a fit is pulled towards them.
+_COMMON = {"unit": 2.0, "own": 0.5, "covered": 1.0, "prior": 0.8, "order": 0.5, "near": 0.8}
+START: dict[str, dict[str, float]] = {
+    "quantity": _COMMON | {"fit": 1.5, "near": 1.5, "echo": -1.0, "length": -0.3, "head": 0.3},
+    "phrase": _COMMON
+    | {"fit": 1.2, "echo": -1.5, "length": -0.8, "head": 0.3, "proper": 0.8, "listed": 0.8}
+    | {"extreme": 1.0, "cell": 0.3, "next": 0.3},
+    "sentence": _COMMON | {"fit": 0.5, "length": -0.8, "tight": 0.5, "whole": 0.5},
+}
 FOLDS = 5
 KEPT = 80  # candidates per question that enter the fit
-PENALTY, GATE_PENALTY = 3.0, 3.0
+PENALTY, GATE_PENALTY = 10.0, 3.0
 MAIN_WEIGHT = 2.0  # of a question of the main set against one of the single-page set
 
 
@@ -101,16 +110,20 @@ def folds_of(cases: Sequence[Case]) -> np.ndarray:
     return np.array([place[c.row["doc"]] for c in cases])
 
 
-def fit_ranker(cases: Sequence[Case]) -> dict[str, float]:
-    """Fit one group's weights: the softmax over the candidates shall fall on right ones."""
+def fit_ranker(cases: Sequence[Case], start: dict[str, float]) -> dict[str, float]:
+    """Fit one group's weights: the softmax over the candidates shall fall on right ones.
+
+    The ridge pulls towards ``start``, weights set by judgement, so that little data moves little.
+    """
     cases = [c for c in cases if max(c.gains, default=0.0) > 0]
     names = sorted({name for c in cases for _, f in c.found for name in f})
+    prior = np.array([start.get(name, 0.0) for name in names])
     place = {name: i for i, name in enumerate(names)}
     x = np.zeros((len(cases), KEPT, len(names)))
     gain = np.zeros((len(cases), KEPT))
     mask = np.full((len(cases), KEPT), -1e9)
     for a, case in enumerate(cases):
-        now = [score_of(case.question, f) for _, f in case.found]
+        now = [sum(start.get(n, 0.0) * v for n, v in f.items()) for _, f in case.found]
         best = sorted(range(len(now)), key=lambda i: -now[i])
         for b, i in enumerate(best[:KEPT]):
             gain[a, b], mask[a, b] = case.gains[i], 0.0
@@ -126,16 +139,20 @@ def fit_ranker(cases: Sequence[Case]) -> dict[str, float]:
         aim = p * gain
         aim /= aim.sum(axis=1, keepdims=True) + 1e-12
         pull = np.einsum("qc,qcf->qf", aim - p, x)
-        total: np.ndarray = ((pull * share[:, None]).sum(axis=0) - PENALTY * w) / share.sum()
+        total: np.ndarray = (
+            (pull * share[:, None]).sum(axis=0) - PENALTY * (w - prior)
+        ) / share.sum()
         return total
 
-    w = climb(slope, len(names))
+    w = climb(slope, prior)
     return {n: round(float(v), 2) for n, v in zip(names, w, strict=True) if abs(v) >= 0.01}
 
 
-def climb(slope: Callable[[np.ndarray], np.ndarray], size: int, steps: int = 250) -> np.ndarray:
-    """Maximise a concave-enough function by Adam, from zero."""
-    w, m, v = np.zeros(size), np.zeros(size), np.zeros(size)
+def climb(
+    slope: Callable[[np.ndarray], np.ndarray], start: np.ndarray, steps: int = 250
+) -> np.ndarray:
+    """Maximise a function given its slope, by Adam."""
+    w, m, v = start.copy(), np.zeros(len(start)), np.zeros(len(start))
     for t in range(1, steps + 1):
         g = slope(w)
         m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
@@ -168,7 +185,7 @@ def fit_gate(
         total: np.ndarray = (((right - p) * share) @ x - GATE_PENALTY * free * w) / share.sum()
         return total
 
-    w = climb(slope, len(names), 600)
+    w = climb(slope, np.zeros(len(names)), 600)
     return {n: round(float(v), 2) for n, v in zip(names, w, strict=True)}
 
 
@@ -183,7 +200,7 @@ def cross_fit(cases: list[Case]) -> tuple[list[dict[str, float]], np.ndarray, np
     tables = []
     for k in range(FOLDS):
         held = [c for c, f in zip(cases, fold, strict=True) if f != k and c.alone]
-        tables.append({g: fit_ranker([c for c in held if _fits(c, g)]) for g in GROUPS})
+        tables.append({g: fit_ranker([c for c in held if _fits(c, g)], START[g]) for g in GROUPS})
     signals, right = [], np.zeros(len(cases))
     for i, case in enumerate(cases):
         drafts, right[i] = best_drafts(case, tables[fold[i]])
@@ -258,7 +275,7 @@ def fit_all(cases: list[Case], threshold: float) -> dict[str, dict[str, float]]:
                 title = f"{name}, {'in the document' if alone else 'in the corpus'}"
                 report(title, [cases[i] for i in held], right[held], sure[held], limits)
     ranked = [c for c in cases if c.alone]
-    tables = {g: fit_ranker([c for c in ranked if _fits(c, g)]) for g in GROUPS}
+    tables = {g: fit_ranker([c for c in ranked if _fits(c, g)], START[g]) for g in GROUPS}
     kept = [i for i, s in enumerate(signals) if s]
     share = np.array([MAIN_WEIGHT if c.main else 1.0 for c in cases])
     # The gate learns from out-of-fold drafts: those of the final ranker look better than they are.

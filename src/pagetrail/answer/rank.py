@@ -6,7 +6,7 @@ import json
 import math
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .terms import stems
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerGroup", "features_of", "group_of", "score_of", "weights"]
 
-AnswerGroup = str  # "quantity" or "phrase": kinds that are weighed alike
+AnswerGroup = Literal["quantity", "phrase", "sentence"]  # kinds that are weighed alike
 
 _QUANTITIES = frozenset({"count", "number", "money", "percentage", "year", "date", "time"})
 # Words that an answer of a kind usually has; the penalty grows with the distance from it.
@@ -35,7 +35,9 @@ _LENGTH = {
 
 def group_of(question: Question) -> AnswerGroup:
     """Return which table of weights a question uses."""
-    return "quantity" if question.kind in _QUANTITIES else "phrase"
+    if question.kind in _QUANTITIES:
+        return "quantity"
+    return "sentence" if question.explains or question.kind == "definition" else "phrase"
 
 
 def features_of(question: Question, candidate: Candidate, top: Weighed) -> dict[str, float]:

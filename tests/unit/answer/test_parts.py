@@ -152,7 +152,7 @@ def test_stems_and_rarity() -> None:
 
 def test_weights_are_complete_and_finite() -> None:
     tables = weights()
-    assert set(tables) == {"quantity", "phrase", "gate", "threshold"}
+    assert set(tables) == {"quantity", "phrase", "sentence", "gate", "threshold"}
     assert all(math.isfinite(v) and abs(v) < 20 for t in tables.values() for v in t.values())
     assert 0.0 < tables["threshold"]["confidence"] < 1.0
 
