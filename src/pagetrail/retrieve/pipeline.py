@@ -156,8 +156,9 @@ class Search(Pipeline):
             )
         unknown = np.full(len(keys), -1, np.int32)
         blocks = unknown if found.blocks is None else np.asarray(found.blocks, np.int32)[order]
-        columns = {self.channel: Column(scores, scores, scores, found.ways)}
-        table = Table(keys[order], scores, blocks, columns)
+        keys = keys[order]
+        columns = {self.channel: Column(keys, scores, scores, scores, found.ways)}
+        table = Table(keys, scores, blocks, columns)
         return table, Trace((step(self, f"search {self.channel}", len(table), started, calls=1),))
 
 

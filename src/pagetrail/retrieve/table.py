@@ -26,15 +26,17 @@ __all__ = ["Column", "Table", "combine", "from_ranking", "step", "to_ranking", "
 
 @dataclass(frozen=True)
 class Column:
-    """What one channel says of the pages of a table; NaN where it did not return a page.
+    """What one channel says of the pages that it returned, whether a table keeps them or not.
 
     Attributes:
-        raw: float64 ``[n]``, the channel's own scores.
-        normal: float64 ``[n]``, the same, comparable across channels.
-        share: float64 ``[n]``, what it adds to the page's score.
+        keys: int64 ``[m]``, ascending.
+        raw: float64 ``[m]``, the channel's own scores.
+        normal: float64 ``[m]``, the same, comparable across channels.
+        share: float64 ``[m]``, what it adds to the page's score.
         ways: Key to how the page was reached, where that is more than the channel's name.
     """
 
+    keys: np.ndarray
     raw: np.ndarray
     normal: np.ndarray
     share: np.ndarray
@@ -62,11 +64,7 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Table:
         """Return some rows; ``rows`` are indices in ascending order."""
-        columns = {
-            name: replace(c, raw=c.raw[rows], normal=c.normal[rows], share=c.share[rows])
-            for name, c in self.columns.items()
-        }
-        return Table(self.keys[rows], self.scores[rows], self.blocks[rows], columns)
+        return Table(self.keys[rows], self.scores[rows], self.blocks[rows], self.columns)
 
 
 def combine(
@@ -95,7 +93,7 @@ def combine(
         for name, column in table.columns.items():
             # A table of several channels hands its share on, in the proportion they had in it.
             part = own if len(table.columns) == 1 else column.share
-            columns.setdefault(name, _spread(column, part, rows, len(keys)))
+            columns.setdefault(name, replace(column, share=part))
     return Table(keys, total, blocks, columns)
 
 
@@ -116,24 +114,28 @@ def top(table: Table, k: int, resources: Resources) -> Table:
 def to_ranking(query: Query, table: Table, resources: Resources) -> Ranking:
     """Return the table as hits, best first."""
     ids = resources.page_ids(table.keys.tolist())
-    columns = [
-        (name, c.raw.tolist(), c.normal.tolist(), c.share.tolist(), c.ways)
-        for name, c in table.columns.items()
-    ]
-    hits = []
-    rows = zip(ids, table.keys.tolist(), table.scores.tolist(), table.blocks.tolist(), strict=True)
-    for row, (page, key, score, block) in enumerate(rows):
-        parts, ways = {}, []
-        for name, raw, normal, share, named in columns:
-            if raw[row] == raw[row]:  # not NaN: the channel returned this page
-                parts[name] = Part(raw[row], normal[row])
-                ways.append((-share[row], name, named.get(key, name)))
-        ways.sort()
-        # Only what speaks for the page is named as the way to it, the strongest first.
-        named_ways = [way for minus, _, way in ways if minus < 0] or [w[2] for w in ways[:1]]
-        via = ", ".join(dict.fromkeys(named_ways))
-        hits.append(Hit(page, score, parts, via, block if block >= 0 else None))
-    return Ranking.of(query, hits)
+    parts: list[dict[str, Part]] = [{} for _ in ids]
+    ways: list[list[tuple[float, str, str]]] = [[] for _ in ids]
+    for name, column in table.columns.items():
+        known, at = np.intersect1d(
+            table.keys, column.keys, assume_unique=True, return_indices=True
+        )[1:]
+        values = (column.keys[at], column.raw[at], column.normal[at], column.share[at])
+        for row, key, raw, normal, share in zip(
+            known.tolist(), *(v.tolist() for v in values), strict=True
+        ):
+            parts[row][name] = Part(raw, normal)
+            ways[row].append((-share, name, column.ways.get(key, name)))
+    blocks = [None if block < 0 else block for block in table.blocks.tolist()]
+    rows = zip(ids, table.scores.tolist(), parts, map(_via, ways), blocks, strict=True)
+    return Ranking.of(query, (Hit(*row) for row in rows))
+
+
+def _via(ways: list[tuple[float, str, str]]) -> str:
+    """Name what speaks for a page, the strongest first; if nothing does, the least against it."""
+    ways.sort()
+    named = [way for minus, _, way in ways if minus < 0] or [way for _, _, way in ways[:1]]
+    return ", ".join(dict.fromkeys(named))
 
 
 def from_ranking(ranking: Ranking, resources: Resources) -> Table:
@@ -142,14 +144,16 @@ def from_ranking(ranking: Ranking, resources: Resources) -> Table:
     keys = np.array(resources.page_keys([h.page for h in hits]), np.int64)
     order = np.argsort(keys)
     hits = tuple(hits[i] for i in order.tolist())
-    names = dict.fromkeys(name for h in hits for name in (h.parts or (h.via or "found",)))
-    none = Part(float("nan"), float("nan"))
+    ways = {int(k): h.via for k, h in zip(keys[order], hits, strict=True) if h.via}
+    found: dict[str, list[tuple[int, Part]]] = {}
+    for key, hit in zip(keys[order].tolist(), hits, strict=True):
+        for name, part in (hit.parts or {hit.via or "found": Part(hit.score, hit.score)}).items():
+            found.setdefault(name, []).append((key, part))
     columns = {}
-    for name in names:
-        parts = [h.parts.get(name, none) if h.parts else Part(h.score, h.score) for h in hits]
-        normal = np.array([p.normalised for p in parts])
-        ways = {int(k): h.via for k, h in zip(keys[order], hits, strict=True) if h.via}
-        columns[name] = Column(np.array([p.raw for p in parts]), normal, normal, ways)
+    for name, rows in found.items():
+        normal = np.array([part.normalised for _, part in rows])
+        raw = np.array([part.raw for _, part in rows])
+        columns[name] = Column(np.array([k for k, _ in rows]), raw, normal, normal, ways)
     blocks = np.array([-1 if h.block is None else h.block for h in hits], np.int32)
     return Table(keys[order], np.array([h.score for h in hits], float), blocks, columns)
 
@@ -163,12 +167,3 @@ def step(value: Piece, name: str, pages: int, started: float, *, calls: int = 0)
         seconds=time.perf_counter() - started,
         detail={"pages": str(pages)},
     )
-
-
-def _spread(column: Column, share: np.ndarray, rows: np.ndarray, size: int) -> Column:
-    def spread(values: np.ndarray) -> np.ndarray:
-        full = np.full(size, np.nan)
-        full[rows] = values
-        return full
-
-    return Column(spread(column.raw), spread(column.normal), spread(share), column.ways)
