@@ -288,7 +288,7 @@ def main() -> None:
     """Fit, report, and write when asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
-    parser.add_argument("--threshold", type=float, default=0.2)
+    parser.add_argument("--threshold", type=float, default=0.1)
     parser.add_argument("--write", action="store_true", help="replace the packaged weights")
     options = parser.parse_args()
     import pagetrail
