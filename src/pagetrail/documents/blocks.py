@@ -20,7 +20,7 @@ __all__ = ["CAPTION", "Draft", "body_blocks", "rank_headings", "running"]
 
 _MOST_WORDS = 240
 _HEADING_WORDS = 24
-_MARGIN = 0.075  # running headers and footers stand in this share of the page's height
+_MARGIN = 0.085  # running headers and footers stand in this share of the page's height
 _NUMBER_MARGIN = 0.12
 CAPTION = re.compile(
     r"(?:fig(?:ure)?s?\.?|tables?|charts?|exhibits?|graphs?|box|maps?|diagrams?|schemes?|listings?"

@@ -26,6 +26,7 @@ _FEWEST = 3  # lines a column needs
 _TRIES = 3
 _CELL = 12  # mean characters per segment below which a side holds labels or numbers
 _SHORT = 18
+_EVEN = 0.7
 
 
 def regions(segments: Sequence[Segment], *, rtl: bool = False) -> list[list[Segment]]:
@@ -171,13 +172,13 @@ def _are_columns(sides: list[list[Segment]]) -> bool:
         # Labels and numbers mean something only beside what they stand next to, unless that is
         # running text with its own lines.
         prose = lengths.index(max(lengths))
-        if max(lengths) > 2.5 * _CELL and fills[prose] > 0.6 and len(sides[prose]) > _FEWEST:
+        if max(lengths) > 2.5 * _CELL and fills[prose] > _EVEN and len(sides[prose]) > _FEWEST:
             return _aligned(sides[prose], sides[1 - prose]) < 0.7
         return not _abreast(sides)
     if listed or _aligned(few, many) < 0.6:
         return True
-    # Lines of prose fill their column; a table's cells rarely do.
-    return min(lengths) >= _SHORT and min(fills) >= 0.5
+    # Lines of prose are about equally long; a table's cells rarely are.
+    return min(lengths) >= _SHORT and min(fills) >= _EVEN
 
 
 def _aligned(few: list[Segment], many: list[Segment]) -> float:
@@ -191,9 +192,9 @@ def _aligned(few: list[Segment], many: list[Segment]) -> float:
 
 
 def _fill(side: list[Segment]) -> float:
-    """Return how much of its width the lines of a side take, 0..1."""
-    width = max(s.x1 for s in side) - min(s.x0 for s in side)
-    return sum(s.x1 - s.x0 for s in side) / max(width * len(side), 1e-9)
+    """Return how even the lines of a side are, 0..1: their mean length by that of the longest."""
+    lengths = sorted(s.x1 - s.x0 for s in side)
+    return sum(lengths) / max(len(lengths) * lengths[9 * (len(lengths) - 1) // 10], 1e-9)
 
 
 def _abreast(sides: list[list[Segment]]) -> bool:

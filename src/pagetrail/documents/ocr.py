@@ -118,12 +118,12 @@ class RapidReader:
             image = np.ascontiguousarray(np.rot90(image, -1))
             found = self._detect(image)
         assert self._recogniser is not None
+        height, width = image.shape[:2]
         known, flipped = self._which_way_up(found)
         if flipped:
+            # The same lines seen from the other side; they need not be looked for again.
             turn += 180
-            image = np.ascontiguousarray(np.rot90(image, 2))
-            found, known = self._detect(image), {}
-        height, width = image.shape[:2]
+            found = [_upended(item, width, height) for item in found]
         lines = []
         for place, item in enumerate(found):
             line = known.get(place) or self._recognise(item)
@@ -161,10 +161,12 @@ class RapidReader:
         known = {i: self._recogniser.read(found[i].crop) for i in sample}
         if not known or _confidence(list(known.values())) >= _SURE:
             return known, False
-        other = [
-            self._recogniser.read(np.ascontiguousarray(np.rot90(found[i].crop, 2))) for i in sample
-        ]
-        return known, _confidence(other) > _confidence(list(known.values())) + _MARGIN
+        other = {
+            i: self._recogniser.read(np.ascontiguousarray(np.rot90(found[i].crop, 2)))
+            for i in sample
+        }
+        upright, upended = (_confidence(list(lines.values())) for lines in (known, other))
+        return (other, True) if upended > upright + _MARGIN else (known, False)
 
     def _detect(self, image: np.ndarray) -> list[_Found]:
         """Find lines; a long strip is looked at in tiles, since reduced it could not be read."""
@@ -249,6 +251,14 @@ def _lies_sideways(found: list[_Found]) -> bool:
     return tall > 1.5 * wide
 
 
+def _upended(item: _Found, width: int, height: int) -> _Found:
+    """Return a line as it stands on the picture turned by 180 degrees."""
+    import numpy as np
+
+    quad = np.array([width, height], dtype=np.float32) - item.quad[[2, 3, 0, 1]]
+    return _Found(quad, np.ascontiguousarray(np.rot90(item.crop, 2)))
+
+
 def _confidence(lines: list[Line]) -> float:
     """Return the mean confidence of lines, weighted by their characters."""
     weight = sum(len(line.text) for line in lines)
@@ -260,8 +270,8 @@ def _words(line: Line, item: _Found, turn: int, width: int, height: int) -> tupl
     words = []
     for text, start, end in split_words(line):
         slack = _SLACK * line.height
-        start, end = max(0.0, start - slack), min(1.0, end + slack)
-        corners = _stretch(item, start, end, reverse=line.reverse)
+        reach = max(0.0, start - slack), min(1.0, end + slack)
+        corners = _stretch(item, *reach, reverse=line.reverse)
         x0, y0 = corners[:, 0].min() / width, corners[:, 1].min() / height
         x1, y1 = corners[:, 0].max() / width, corners[:, 1].max() / height
         words.append(Word(text, _turned_back(x0, y0, x1, y1, turn)))

@@ -51,6 +51,11 @@ za je sk sz zi ij aa oe uw ao nn ks kt
 """
 _PAIRS = frozenset(_COMMON.split())
 _WORD = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
+# What stands between spaces in print: a word of two letters or more, a number, a few short words.
+_TOKEN = re.compile(
+    r"[(\[\"'“‘]*(?:[^\W\d_]{2,}(?:[-'’/][^\W\d_]+)*|[aAIàyeoO&]|[$€£]?[\d.,/:%-]+)[.,;:!?)\]\"'”’]*"
+)
+_SOUND = 0.45
 _PRIVATE = re.compile("[\ue000-\uf8ff\ufffd\U000f0000-\U0010ffff]")
 _SYMBOL_FONT = re.compile("[\uf020-\uf0ff]")  # bullets and dingbats of symbol fonts
 
@@ -69,10 +74,11 @@ def assess(page: RawPage) -> LayerVerdict:
     reason = _fault(page, [w.text for w in words], count)
     if reason:
         return LayerVerdict(False, True, reason)
-    visible = sum(len(w.text) for w in words if not w.flags & INVISIBLE)
-    hidden = count - visible
     cover = page.image_cover or 0.0
-    if cover > _BIG_PICTURE and count < _SHORT and hidden < 0.5 * count:
+    if cover > _BIG_PICTURE and count < _SHORT:
+        hidden = sum(len(w.text) for w in words if w.flags & INVISIBLE)
+        if hidden > 0.5 * count:
+            return LayerVerdict(False, True, "it is a short hidden one under a picture")
         return LayerVerdict(True, True, "a picture covers much of the page and the layer is short")
     return LayerVerdict(True, False)
 
@@ -97,6 +103,10 @@ def _fault(page: RawPage, words: Sequence[str], count: int) -> str:
     need = 0.5 if page.invisible_share > 0.5 else 0.42
     if likeness is not None and letters > 0.25 * count and likeness < need:
         return "its letters do not form words"
+    if page.invisible_share > 0.5 and len(words) >= 10:
+        sound = sum(_TOKEN.fullmatch(word) is not None for word in words)
+        if sound < _SOUND * len(words):
+            return "it is a hidden one full of torn words"
     return ""
 
 

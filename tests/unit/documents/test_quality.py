@@ -105,3 +105,16 @@ def test_a_good_invisible_layer_over_a_scan_is_trusted() -> None:
     verdict = assess(page(f"{ENGLISH} {ENGLISH}", flags=INVISIBLE, cover=1.0))
     assert verdict.trusted
     assert not verdict.needs_ocr
+
+
+def test_a_hidden_layer_of_torn_words_is_not() -> None:
+    torn = "U ARM~ NIC SC# [Sp F|GH r ey/1 /94:3? 1t~ w- n g} No_ i ^B m1A: q s= <k ||" * 2
+    verdict = assess(page(torn, flags=INVISIBLE, cover=1.0))
+    assert not verdict.trusted
+    assert verdict.needs_ocr
+
+
+def test_a_short_hidden_layer_under_a_picture_gives_way_to_ocr() -> None:
+    verdict = assess(page("Waiting times 400 300 200", flags=INVISIBLE, cover=1.0))
+    assert not verdict.trusted
+    assert verdict.needs_ocr
