@@ -1,1 +1,8 @@
-"""index"""
+"""Pages on disk, and the ways to find them.
+
+In the order of the data: `folder` (where a library's parts lie), `lock` (one writer), `schema` and
+`catalogue` (what the library holds; `changes` changes it, `codec` packs a page), `analysis` and
+`lexical` (search by words), `files`, `segments` and `publish` (vectors on disk), `maxsim` (their
+scores), `places` (what a question can point at), `pictures` (page images), `doctor` and `repair`.
+The catalogue is the truth; all the rest is derived from it and can be made again.
+"""
