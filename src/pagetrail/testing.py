@@ -81,65 +81,47 @@ def _box(line: int, column: int, length: int) -> Box:
     return Box(left, top, min(1.0, left + length / _LINE_CHARACTERS), top + 0.8 / _LINES)
 
 
+_TOP = "Community garden, annual report"
+# Document, number, and the page's blocks: every kind of block, and each statement on one page only.
+_TINY: tuple[tuple[str, int, tuple[tuple[BlockKind, str], ...]], ...] = (
+    ("garden", 1, (
+        ("header", _TOP),
+        ("heading", "A good year for tomatoes"),
+        ("paragraph", "The garden harvested 340 kilograms of tomatoes, a third more than before."),
+        ("list", "Volunteers gave 1,200 hours of work."),
+        ("list", "Four schools visited in spring."),
+        ("footer", "Page 1 of 4"),
+    )),
+    ("garden", 2, (
+        ("header", _TOP),
+        ("caption", "Table 1: Harvest by crop in kilograms"),
+        ("table_row", "Crop | 2021 | 2022"),
+        ("table_row", "Beans | 95 | 88"),
+        ("table_row", "Pumpkins | 210 | 265"),
+        ("footer", "Page 2 of 4"),
+    )),
+    ("garden", 3, ()),
+    ("garden", 4, (("header", _TOP), ("footer", "Page 4 of 4"))),
+    ("ferry", 1, (
+        ("heading", "Timetable of the island ferry"),
+        ("paragraph", "The first boat leaves the harbour at 6.40 and the last one at 22.15."),
+    )),
+    ("ferry", 2, (
+        ("heading", "Fares"),
+        ("paragraph", "Bicycles travel free of charge, and dogs pay half the price of a child."),
+    )),
+)  # fmt: skip
+_TINY_REFERENCES = {
+    ("garden", 1): [Reference("table", "1", "mention", 2)],
+    ("garden", 2): [Reference("table", "1", "target", 1)],
+}
+
+
 def tiny_pages() -> list[Page]:
-    """Return six pages of two documents, ``garden`` and ``ferry``: every kind of block, one page
-    without words (``garden#p0003``), each statement on one page only."""
-    top, foot = "Community garden, annual report", "Page {} of 4"
-    table = Reference("table", "1", "target", 1)
+    """Return six pages of two documents, ``garden`` and ``ferry``; ``garden#p0003`` is empty."""
     return [
-        make_page(
-            "garden",
-            1,
-            [
-                ("header", top),
-                ("heading", "A good year for tomatoes"),
-                (
-                    "paragraph",
-                    "The garden harvested 340 kilograms of tomatoes, a third more than before.",
-                ),
-                ("list", "Volunteers gave 1,200 hours of work."),
-                ("list", "Four schools visited in spring."),
-                ("footer", foot.format(1)),
-            ],
-            references=[Reference("table", "1", "mention", 2)],
-        ),
-        make_page(
-            "garden",
-            2,
-            [
-                ("header", top),
-                ("caption", "Table 1: Harvest by crop in kilograms"),
-                ("table_row", "Crop | 2021 | 2022"),
-                ("table_row", "Beans | 95 | 88"),
-                ("table_row", "Pumpkins | 210 | 265"),
-                ("footer", foot.format(2)),
-            ],
-            references=[table],
-        ),
-        make_page("garden", 3, []),
-        make_page("garden", 4, [("header", top), ("footer", foot.format(4))]),
-        make_page(
-            "ferry",
-            1,
-            [
-                ("heading", "Timetable of the island ferry"),
-                (
-                    "paragraph",
-                    "The first boat leaves the harbour at 6.40 and the last one at 22.15.",
-                ),
-            ],
-        ),
-        make_page(
-            "ferry",
-            2,
-            [
-                ("heading", "Fares"),
-                (
-                    "paragraph",
-                    "Bicycles travel free of charge, and dogs pay half the price of a child.",
-                ),
-            ],
-        ),
+        make_page(document, number, blocks, references=_TINY_REFERENCES.get((document, number), ()))
+        for document, number, blocks in _TINY
     ]
 
 
