@@ -29,10 +29,13 @@ __all__ = ["Channels"]
 
 
 class Channels:
-    """The channels of one library, at one state of its catalogue; implements `ports.Resources`.
+    """The channels of one library for one question; implements `ports.Resources`.
+
+    One view of the catalogue is held throughout, so that what another process removes meanwhile
+    cannot leave a key without its page.
 
     Args:
-        catalogue: The truth; its current view decides what may be seen.
+        catalogue: The truth; its view at construction decides what may be seen.
         lexical: Search by words.
         vectors: The built-in encoder's vectors.
         encoder: Encodes the question.
@@ -52,7 +55,8 @@ class Channels:
         self._vectors = vectors
         self._encoder = encoder
         self._pointers = pointers
-        self._scope: tuple[int, Scope, frozenset[int] | None] | None = None
+        self._view = catalogue.view()
+        self._scopes: dict[Scope, frozenset[int] | None] = {}
 
     def find(self, channel: str, query: Query, limit: int) -> Found:
         """Return a channel's best pages within the query's scope.
@@ -68,7 +72,7 @@ class Channels:
             return ways[channel](query, limit)
         if channel in self._lexical.channels:
             documents = self._serials(query)
-            return self._catalogue.view().visible(
+            return self._view.visible(
                 self._lexical.search(query.text, channel, limit=limit, documents=documents)
             )
         known = ", ".join(sorted({*ways, *self._lexical.channels}))
@@ -76,7 +80,7 @@ class Channels:
 
     def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
         """Return the ids of pages, in the order asked."""
-        ids = self._catalogue.view().ids
+        ids = self._view.ids
         return [page_id(ids[serial], number) for serial, number in map(split_key, keys)]
 
     def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
@@ -92,33 +96,29 @@ class Channels:
         return self._catalogue.pages(ids)
 
     def _serials(self, query: Query) -> frozenset[int] | None:
-        generation = self._catalogue.view().generation
-        known = self._scope
-        if known is None or known[:2] != (generation, query.scope):
-            known = (generation, query.scope, self._catalogue.serials(query.scope))
-            self._scope = known
-        return known[2]
+        if query.scope not in self._scopes:
+            self._scopes[query.scope] = self._catalogue.serials(query.scope)
+        return self._scopes[query.scope]
 
     def _dense(self, query: Query, limit: int) -> Found:
         documents = self._serials(query)
         if not query.text.strip():
             return Found.nothing()
         vector = self._encoder.encode_queries([query.text]).data[0]
-        return self._catalogue.view().visible(
-            self._vectors.search(vector, limit=limit, documents=documents)
-        )
+        return self._view.visible(self._vectors.search(vector, limit=limit, documents=documents))
 
     def _pointed(self, query: Query, limit: int) -> Found:
         serials = self._serials(query)
         allowed = None
         if serials is not None:
-            ids = self._catalogue.view().ids
+            ids = self._view.ids
             allowed = frozenset(ids[serial] for serial in serials if serial in ids)
         hits = self._pointers.search(query, limit=limit, allowed=allowed)
         keys = self.page_keys([hit.page for hit in hits])
-        return Found(
+        found = Found(
             np.array(keys, np.int64),
             np.array([hit.score for hit in hits], np.float32),
             np.array([-1 if hit.block is None else hit.block for hit in hits], np.int32),
             {key: hit.via for key, hit in zip(keys, hits, strict=True)},
         )
+        return self._view.visible(found)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from .encoders.text import TextEncoder
     from .index.folder import Folder
     from .index.lexical import Lexical
+    from .index.segments import VectorIndex
     from .retrieve.pipeline import Pipeline
+    from .retrieve.pointers import PointerSearch
     from .types import Citation, Document, Page
 
 __all__ = ["AddedDocument", "Finding", "Library", "open"]
@@ -376,31 +378,34 @@ class Library:
         return Lexical(self._folder.lexical)
 
     @cached_property
-    def _channels(self) -> Channels:
-        from .channels import Channels
-        from .index.places import PlaceBook
+    def _vectors(self) -> VectorIndex:
         from .index.segments import VectorIndex
-        from .retrieve.pointers import PointerSearch
 
         encoder = self._encoder
-        vectors = VectorIndex(
+        return VectorIndex(
             self._catalogue,
             name=encoder.name,
             revision=encoder.revision,
             dimension=encoder.dimension,
         )
-        pointers = PointerSearch(PlaceBook(self._catalogue))
-        return Channels(self._catalogue, self._words, vectors, encoder, pointers)
+
+    @cached_property
+    def _pointers(self) -> PointerSearch:
+        from .index.places import PlaceBook
+        from .retrieve.pointers import PointerSearch
+
+        return PointerSearch(PlaceBook(self._catalogue))
 
     def _ready(self) -> Channels:
-        """Return the channels, brought up to the catalogue where that is possible."""
-        channels = self._channels
+        """Return the channels for one question, brought up to the catalogue where possible."""
+        from .channels import Channels
+
         if self._words.behind(self._catalogue):
             # A writer is at work and will catch up itself, or was killed and we do it. Where
             # neither holds (a read-only copy) what the index lacks is found by other channels.
             with contextlib.suppress(LibraryError), self._writing() as writing:
                 writing.catch_up()
-        return channels
+        return Channels(self._catalogue, self._words, self._vectors, self._encoder, self._pointers)
 
     def _writing(self) -> Writing:
         threads = workers(self.settings.documents)

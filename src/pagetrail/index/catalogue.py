@@ -61,7 +61,7 @@ class View:
         if all(keep):
             return found
         blocks = None if found.blocks is None else found.blocks[keep]
-        return Found(found.keys[keep], found.scores[keep], blocks)
+        return Found(found.keys[keep], found.scores[keep], blocks, found.ways)
 
 
 class Catalogue:
