@@ -147,8 +147,9 @@ class Ingest:
             started = time.monotonic()
             try:
                 request = self._begin(file, started)
-            except (PagetrailError, OSError) as error:
-                # A file that cannot even be read has no bytes to be known by.
+            except (PagetrailError, OSError, RuntimeError) as error:
+                # A file that cannot even be read has no bytes to be known by. RuntimeError is
+                # what resolving a loop of links raises.
                 reason = getattr(error, "strerror", None) or str(error)
                 self._ended.append(
                     AddedDocument(str(file), "failed", reason, 0, 0, time.monotonic() - started)

@@ -52,6 +52,26 @@ def test_nothing_to_add_is_a_usage_error(pagetrail, tmp_path):
     assert "missing.pdf" in missing.err
 
 
+def test_a_link_to_nothing_is_told_and_stops_nothing(pagetrail, folder):
+    (folder / "north" / "gone.pdf").symlink_to(folder / "nowhere.pdf")
+    (folder / "north" / "loop.pdf").symlink_to(folder / "north" / "loop.pdf")
+    result = pagetrail("add", folder / "north", "--json")
+    assert result.code == 3
+    status = {row["document"]: row["status"] for row in result.rows}
+    assert status == {
+        str(folder / "north" / "gone.pdf"): "failed",
+        str(folder / "north" / "loop.pdf"): "failed",
+        str(folder / "north" / "report.md"): "indexed",
+    }
+
+
+def test_a_picture_that_cannot_be_written_is_one_clear_line(pagetrail, filled):
+    target = filled / "no" / "such" / "folder" / "page.png"
+    result = pagetrail("show", filled / "north" / "report.md", 1, "--image", target)
+    assert result.code == 2
+    assert str(target) in result.err
+
+
 def test_search_json_is_the_contract(pagetrail, filled):
     result = pagetrail("search", "How many passengers did the northern line carry?", "--json")
     assert result.code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +23,7 @@ __all__ = [
     "DocumentOption",
     "JsonOption",
     "LibraryOption",
+    "PasswordOption",
     "QuestionsOption",
     "TagOption",
     "app",
@@ -64,6 +66,14 @@ DocumentOption = Annotated[
 TagOption = Annotated[
     list[str] | None,
     typer.Option("--tag", "-t", help="Look only in documents with this tag; may be repeated."),
+]
+PasswordOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--password",
+        help="Try this password on encrypted files; may be repeated.",
+        envvar="PAGETRAIL_PASSWORD",
+    ),
 ]
 QuestionsOption = Annotated[
     Path | None,
@@ -119,6 +129,10 @@ def main() -> None:
         sys.exit(2)
     except PagetrailError as error:
         say(f"pagetrail: {clean(str(error))}")
+        sys.exit(1)
+    except BrokenPipeError:
+        # Whoever read our output has had enough, such as `head`; the rest has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
         say("pagetrail: stopped; what was finished is kept")

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
-from .app import JsonOption, LibraryOption, TagOption, app, library_at
-from .output import added_line, clean, data, describe, progress, say
+from .app import JsonOption, LibraryOption, PasswordOption, TagOption, app, library_at
+from .output import added_line, clean, data, describe, progress, save, say
 
 __all__ = ["add", "list_", "remove", "show", "tag"]
 
@@ -23,21 +23,17 @@ def add(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="Tag the documents; may be repeated.")
     ] = None,
-    password: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--password",
-            help="Try this password on encrypted files; may be repeated.",
-            envvar="PAGETRAIL_PASSWORD",
-        ),
-    ] = None,
+    password: PasswordOption = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Read the failed pages of partly read files again.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add files and folders. Unchanged files cost nothing, changed ones replace what was there."""
     counts = {"indexed": 0, "partial": 0, "failed": 0}
     with library_at(library, write=True) as target, progress(enabled=not as_json) as tick:
         for result in target.add_iter(
-            paths, tags=tag or (), passwords=password or (), progress=tick
+            paths, tags=tag or (), passwords=password or (), retry=retry, progress=tick
         ):
             counts[result.status] += 1
             if as_json:
@@ -120,6 +116,7 @@ def show(
     image: Annotated[
         Path | None, typer.Option("--image", help="Write the page's picture here (PNG).")
     ] = None,
+    password: PasswordOption = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -136,8 +133,7 @@ def show(
             return
         content = target.page(document, page)
         if image is not None:
-            target.page_image(content.id).save(image, "PNG")
-            say(f"wrote {image}")
+            save(target.page_image(content.id, passwords=password or ()), image)
         if as_json:
             data(page_view(found, content))
         else:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from PIL.Image import Image
 
     from ..library import AddedDocument, Library
     from ..types import Answer, Ranking
@@ -23,6 +28,7 @@ __all__ = [
     "describe",
     "progress",
     "ranking_text",
+    "save",
     "say",
 ]
 
@@ -34,6 +40,15 @@ def say(text: str) -> None:
 def data(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+def save(picture: Image, path: Path) -> None:
+    """Write a picture as PNG and say so; a place that cannot be written to is a usage error."""
+    try:
+        picture.save(path, "PNG")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    say(f"wrote {path}")
 
 
 def clean(text: str) -> str:

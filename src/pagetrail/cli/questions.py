@@ -13,12 +13,13 @@ from .app import (
     DocumentOption,
     JsonOption,
     LibraryOption,
+    PasswordOption,
     QuestionsOption,
     TagOption,
     app,
     library_at,
 )
-from .output import answer_text, clean, data, ranking_text, say
+from .output import answer_text, clean, data, ranking_text, save, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,6 +64,7 @@ def ask(
             help="Write the cited page with its boxes drawn.",
         ),
     ] = None,
+    password: PasswordOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from the documents and show where each statement stands."""
@@ -72,18 +74,17 @@ def ask(
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
         answer = target.ask(text, documents=documents, tags=tag or ())
         if evidence_image is not None:
-            _write_evidence(target, answer, evidence_image)
+            _write_evidence(target, answer, evidence_image, password or [])
         return target.view(answer), answer_text(target, answer)
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
 
 
-def _write_evidence(target: Library, answer: Answer, path: Path) -> None:
+def _write_evidence(target: Library, answer: Answer, path: Path, passwords: list[str]) -> None:
     if not answer.citations:
         say("no page is cited, so no picture was written")
         return
-    target.evidence_image(answer.citations[0]).save(path, "PNG")
-    say(f"wrote {path}")
+    save(target.evidence_image(answer.citations[0], passwords=passwords), path)
 
 
 def _answer_all(

@@ -105,11 +105,11 @@ def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[Path]:
                 entered.add((state.st_dev, state.st_ino))
                 names = sorted(name for name in os.listdir(path) if not name.startswith("."))
                 stack.extend(path / name for name in reversed(names))
-            elif path.is_file():
-                yield path
+            elif path.is_file() or not path.exists():
+                yield path  # a link to nothing is told when it is opened
         except OSError:
-            # A folder without permission, or gone meanwhile: its files cannot even be named.
-            continue
+            # A folder that cannot be looked into is told as well, not passed over.
+            yield path
 
 
 @contextmanager
