@@ -62,9 +62,9 @@ class Writing:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if "_lexical" in self.__dict__:
-                self._lexical.commit(self.catalogue)
-                self._lexical.close()
+            if "words" in self.__dict__:
+                self.words.commit(self.catalogue)
+                self.words.close()
             if "_vectors" in self.__dict__:
                 self._vectors.compact()
         finally:
@@ -72,7 +72,8 @@ class Writing:
             self._lock.release()
 
     @cached_property
-    def _lexical(self) -> Lexical:
+    def words(self) -> Lexical:
+        """The lexical index, open for writing."""
         clean_segments(self.catalogue)
         return Lexical(self._folder.lexical, write=True)
 
@@ -96,9 +97,9 @@ class Writing:
         The lexical index is committed every thousand pages and at the end: a commit costs tens of
         milliseconds, and what it lacks after a kill is taken from the catalogue.
         """
-        self._uncommitted += self._lexical.sync(self.catalogue)
+        self._uncommitted += self.words.sync(self.catalogue)
         if self._uncommitted >= _COMMIT:
-            self._lexical.commit(self.catalogue)
+            self.words.commit(self.catalogue)
             self._uncommitted = 0
         while self._vectors.adopt():
             pass
@@ -110,6 +111,6 @@ class Writing:
 
     def repair(self) -> list[Finding]:
         """Find what is wrong, mend what can be mended, and return all of it."""
-        findings = examine(self.catalogue, self._lexical, repair=True)
+        findings = examine(self.catalogue, self.words, repair=True)
         self.catch_up()
         return findings
