@@ -15,10 +15,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .documents.references import find_references
 from .errors import PagetrailError
 from .index.changes import file_stamp
 from .ports import DocumentEnded, DocumentOpened, LoadRequest, PageFailed, PageLoaded
-from .types import Document
+from .types import Block, Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from .index.changes import Begun, CatalogueWriter
     from .ports import Loader, LoadEvent
-    from .types import Page, Status
+    from .types import OutlineEntry, Page, Status
 
 __all__ = ["AddedDocument", "Ingest"]
 
@@ -248,7 +249,9 @@ class Ingest:
     def _end(self, event: DocumentEnded) -> None:
         self._flush()
         file = self._open.pop(event.document)
-        document = self._catalogue.finish_document(_outcome(event, file))
+        outcome = _outcome(event, file)
+        places = _outline_places(outcome.outline)
+        document = self._catalogue.finish_document(outcome, places=places)
         self._catch_up()
         self._ended.append(
             AddedDocument(
@@ -286,6 +289,16 @@ def _outcome(event: DocumentEnded, file: _Open) -> Document:
         outline=opened.outline,
         pages_failed=tuple(sorted(file.failed)),
     )
+
+
+def _outline_places(outline: Iterable[OutlineEntry]) -> Iterator[tuple[str, str, int]]:
+    """Yield kind, key and page of what an outline numbers: "3.2 Methods", "Appendix B"."""
+    for entry in outline:
+        if entry.page:
+            line = Block(entry.title, "heading", 0, b"")
+            for found in find_references([line]):
+                if found.role == "target":
+                    yield found.kind, found.key, entry.page
 
 
 def _failures(file: _Open) -> str:

@@ -191,12 +191,18 @@ class CatalogueWriter(Catalogue):
             self.bump()
         return keys
 
-    def finish_document(self, document: Document) -> Document:
+    def finish_document(
+        self, document: Document, *, places: Iterable[tuple[str, str, int]] = ()
+    ) -> Document:
         """Close a begun document and return it as stored.
 
         Its id tells which; status, reason, page count, title, metadata, outline and failed pages
         are taken over, source and tags stay as begun. If it replaces another document, that one
         is removed in the same commit, whatever the new one's status is: its bytes are gone.
+
+        Args:
+            document: The document as read.
+            places: Kind, key and page number of numbered things that its outline names.
         """
         with self.transaction():
             row = self._row(document.id)
@@ -207,6 +213,11 @@ class CatalogueWriter(Catalogue):
                 ):
                     self._remove(serial)
                 self._show(row["serial"])
+            for kind, key, number in places:
+                self._run(
+                    "INSERT OR IGNORE INTO places SELECT ?, ?, key, 0, -1 FROM pages WHERE key = ?",
+                    (kind, key, page_key(row["serial"], number)),
+                )
             self._run(
                 "UPDATE documents SET state = 'live', status = ?, page_count = ?, info = ?, "
                 "generation = ? WHERE serial = ?",

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from ..types import Page
     from .catalogue import Catalogue
 
-__all__ = ["PLACES", "PlaceBook", "copy_places", "drop_places", "label_rows", "place_rows"]
-
-PLACES = """
-CREATE TABLE places(
-    kind TEXT NOT NULL, key TEXT NOT NULL, page INTEGER NOT NULL, mention INTEGER NOT NULL,
-    block INTEGER NOT NULL, PRIMARY KEY (kind, key, page, mention)) WITHOUT ROWID;
-CREATE INDEX places_page ON places(page);
-CREATE TABLE labels(
-    label TEXT NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (label, page)) WITHOUT ROWID;
-CREATE INDEX labels_page ON labels(page);
-"""
+__all__ = ["PlaceBook", "copy_places", "drop_places", "label_rows", "place_rows"]
 
 
 def place_rows(page: Page, key: int) -> list[tuple[str, str, int, int, int]]:

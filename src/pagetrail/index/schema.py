@@ -8,7 +8,6 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ..errors import CorruptError, LibraryError, VersionError
-from .places import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +88,14 @@ CREATE TABLE pending(
     page INTEGER NOT NULL,
     twin INTEGER,
     PRIMARY KEY (encoder, page)) WITHOUT ROWID;
+
+CREATE TABLE places(
+    kind TEXT NOT NULL, key TEXT NOT NULL, page INTEGER NOT NULL, mention INTEGER NOT NULL,
+    block INTEGER NOT NULL, PRIMARY KEY (kind, key, page, mention)) WITHOUT ROWID;
+CREATE INDEX places_page ON places(page);
+CREATE TABLE labels(
+    label TEXT NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (label, page)) WITHOUT ROWID;
+CREATE INDEX labels_page ON labels(page);
 """
 
 
@@ -145,7 +152,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _version(connection) == 0:  # another process may have been faster
-            for statement in (_TABLES + PLACES).split(";\n"):
+            for statement in _TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
     except BaseException:
