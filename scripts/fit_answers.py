@@ -46,7 +46,8 @@ START: dict[str, dict[str, float]] = {
     "quantity": _COMMON | {"fit": 1.5, "near": 1.5, "echo": -1.0, "length": -0.3, "head": 0.3},
     "phrase": _COMMON
     | {"fit": 1.2, "echo": -1.5, "length": -0.8, "head": 0.3, "proper": 0.8, "listed": 0.8}
-    | {"extreme": 1.0, "cell": 0.3, "next": 0.3},
+    | {"extreme": 1.0, "cell": 0.3, "next": 0.3}
+    | {"code": 1.0, "email": 2.0, "link": 2.0, "phone": 2.0},
     "sentence": _COMMON | {"fit": 0.5, "length": -0.8, "tight": 0.5, "whole": 0.5},
 }
 FOLDS = 5

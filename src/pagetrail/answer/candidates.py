@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .tables import table_at
 from .terms import Rarity, stems
-from .values import names_in, values_in
+from .values import codes_in, names_in, values_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .evidence import Weighed
     from .question import Question
 
-__all__ = ["Candidate", "phrases_in", "quantities_in", "runs_in"]
+__all__ = ["Candidate", "codes_from", "phrases_in", "quantities_in", "runs_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Candidate:
     also: tuple[tuple[str, int, str], ...] = ()
 
 
+_CELL = 200  # characters of a cell in which numbers are looked for
 _LABELLED = re.compile(
     r"\b(?:tables?|figures?|figs?\.?|pages?|p\.|sections?|chapters?|notes?|no\.|appendix|"
     r"steps?|parts?|exhibit|"
@@ -67,13 +68,13 @@ def quantities_in(question: Question, weighed: Weighed, rarity: Rarity) -> Itera
     if weighed.unit.is_row:
         yield from _cells(question, weighed, rarity, fits)
         return
-    text = weighed.unit.text
+    text = weighed.unit.sight
     spots = _spots(text, question)
     for value in values_in(text):
         fit = fits.get(value.kind, 0.0)
         if not fit or _figure(value.shown) in question.numbers:
             continue
-        if question.unit and question.unit in value.shown:
+        if question.unit and question.unit in value.shown.replace(" ", ""):
             fit = min(1.0, fit + 0.5)
         if value.shown.isalpha():
             fit *= 0.4  # a spelt number is mostly an aside
@@ -97,11 +98,11 @@ def _cells(
     label = frozenset(s for c in row if not c.numeric for s in stems(c.text))
     first = True
     for cell in row:
-        for value in values_in(cell.text):
+        for value in values_in(cell.text[:_CELL]):
             fit = fits.get(value.kind, 0.0)
             if not fit or _figure(value.shown) in question.numbers:
                 continue
-            if question.unit and question.unit in value.shown:
+            if question.unit and question.unit in value.shown.replace(" ", ""):
                 fit = min(1.0, fit + 0.5)
             if not cell.numeric:
                 fit *= 0.6
@@ -119,7 +120,7 @@ def _figure(shown: str) -> str:
 
 def runs_in(question: Question, weighed: Weighed) -> Iterator[Candidate]:
     """Yield the capitalised runs of a unit that the question does not itself contain."""
-    text = weighed.unit.text
+    text = weighed.unit.sight
     asked = set(question.terms)
     spots = _spots(text, question)
     for value in names_in(text):
@@ -132,6 +133,31 @@ def runs_in(question: Question, weighed: Weighed) -> Iterator[Candidate]:
         ):
             fit += 0.5
         yield Candidate(value.shown, weighed, "name", fit, _nearness(spots, value.start, value.end))
+
+
+_ASKS_FOR = {
+    "email": re.compile(r"\be-?mail", re.IGNORECASE),
+    "link": re.compile(r"\b(?:links?|url|web ?site|web|address)\b", re.IGNORECASE),
+    "phone": re.compile(r"\b(?:tele)?phone|\bfax\b|\bcall\b", re.IGNORECASE),
+    "code": re.compile(
+        r"\b(?:codes?|numbers?|no|ids?|identifiers?|models?|ports?|pins?|versions?|modules?|parts?|"
+        r"case|courses?|symbols?)\b",
+        re.IGNORECASE,
+    ),
+}
+
+
+def codes_from(question: Question, weighed: Weighed) -> Iterator[Candidate]:
+    """Yield codes, emails, links and telephone numbers, where the question asks for such."""
+    wanted = {kind for kind, pattern in _ASKS_FOR.items() if pattern.search(question.text)}
+    if not wanted:
+        return
+    text = weighed.unit.sight
+    spots = _spots(text, question)
+    for value in codes_in(text):
+        if value.kind in wanted and value.shown.casefold() not in question.text.casefold():
+            near = _nearness(spots, value.start, value.end)
+            yield Candidate(value.shown, weighed, value.kind, 1.0, near)
 
 
 _COPULA = re.compile(
@@ -156,7 +182,7 @@ def phrases_in(
     if unit.is_row:
         yield from _text_cells(question, weighed)
         return
-    text = unit.text
+    text = unit.sight
     asked = set(question.terms)
     spots = _spots(text, question)
     seen: set[str] = set()

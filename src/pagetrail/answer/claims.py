@@ -55,7 +55,7 @@ def verdict_on(question: Question, best: Sequence[Weighed]) -> list[Candidate]:
     for weighed in best[:3]:
         if weighed.covered < _ALONE * 0.8:
             continue
-        against = _contradicts(question, weighed.unit.text, weighed.unit.stems, opposites)
+        against = _contradicts(question, weighed.unit.sight, weighed.unit.stems, opposites)
         word = "No" if against else "Yes"
         sure = min(1.0, weighed.covered) * (1.0 if weighed.own > _ALONE else 0.7)
         found.append(Candidate(word, weighed, "claim", sure, weighed.own))

@@ -29,6 +29,7 @@ _FIGURES = re.compile(r"^[\s($€£¥₹~<>±+−–-]*\d[\d,.]*\s*[%)]*$")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HEADER_STEMS = 40
 _HEADING_WORDS = 14
+_SIGHT = 2000
 _UNIT_WORDS = 120  # a longer sentence is text without full stops
 
 
@@ -59,6 +60,11 @@ class Unit:
     @property
     def text(self) -> str:
         return " ".join(self.words)
+
+    @property
+    def sight(self) -> str:
+        """The text as far as answers are looked for in it; what a page holds has no bounds."""
+        return self.text[:_SIGHT]
 
     @property
     def is_row(self) -> bool:

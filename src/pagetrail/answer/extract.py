@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ports import Draft
-from .candidates import Candidate, phrases_in, quantities_in, runs_in
+from .candidates import Candidate, codes_from, phrases_in, quantities_in, runs_in
 from .claims import verdict_on
 from .evidence import units_of, weigh
 from .lists import counts_in, lists_in
@@ -86,6 +86,7 @@ def _candidates(
             continue
         if question.kind in ("name", "place", "choice", "phrase", "list"):
             yield from runs_in(question, weighed)
+            yield from codes_from(question, weighed)
         if question.kind in ("list", "phrase"):
             yield from lists_in(question, weighed, following)
         ahead = [] if question.kind == "list" else [u.text for u in following[:2]]

@@ -49,7 +49,7 @@ def lists_in(question: Question, weighed: Weighed, following: Sequence[Unit]) ->
         found.append(
             Candidate(items_text(items), weighed, "items", 1.0, _about(question, weighed), "", also)
         )
-    for items in _enumerations(weighed.unit.text):
+    for items in _enumerations(weighed.unit.sight):
         fresh = [i for i in items if not set(stems(i)) <= set(question.terms)]
         if len(fresh) >= 2:
             found.append(
@@ -61,7 +61,7 @@ def lists_in(question: Question, weighed: Weighed, following: Sequence[Unit]) ->
 def counts_in(question: Question, weighed: Weighed, following: Sequence[Unit]) -> list[Candidate]:
     """Return how many items stand under a unit that names what is counted, when that is safe."""
     below = _below(weighed, following)
-    marked = [u for u in below if u.block.kind == "list" or _MARK.match(u.text)]
+    marked = [u for u in below if u.block.kind == "list" or _MARK.match(u.sight)]
     named = set(question.head) & weighed.unit.stems
     if len(marked) < 2 or len(marked) != len(below) or not named:
         return []
@@ -93,7 +93,7 @@ def _below(weighed: Weighed, following: Sequence[Unit]) -> list[Unit]:
 
 
 def _is_item(unit: Unit) -> bool:
-    return unit.block.kind == "list" or _MARK.match(unit.text) is not None
+    return unit.block.kind == "list" or _MARK.match(unit.sight) is not None
 
 
 def _enumerations(text: str) -> list[list[str]]:

@@ -99,6 +99,7 @@ _MIN = re.compile(
     re.IGNORECASE,
 )
 _OPTION_WORDS = 6
+_SIGHT = 2000
 _UNITS = {
     "°C": r"\b(?:degrees? )?celsius\b|°\s?c\b",
     "°F": r"\bfahrenheit\b|°\s?f\b",
@@ -139,7 +140,11 @@ _THE_HEAD = re.compile(
 
 
 def understand(text: str) -> Question:
-    """Take a question apart; never fails, an unclear one asks for a phrase."""
+    """Take a question apart; never fails, an unclear one asks for a phrase.
+
+    Only the first 2,000 characters are looked at.
+    """
+    text = text[:_SIGHT]
     offered = _OFFER.search(text)
     plain = " ".join(_FORM.sub(" ", text).split())
     plain = _TRAIL.sub("", _LEAD.sub("", plain)).strip(" ,") or " ".join(text.split())

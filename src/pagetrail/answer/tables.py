@@ -21,6 +21,7 @@ _NUMERIC = re.compile(
 )
 _FIGURE = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|[-−]?\.\d+")
 _HEADER_ROWS = 40
+_LONGEST_FIGURE = 40
 _SYMBOL = re.compile(r"^[$€£¥₹%()—–-]+$")
 
 
@@ -107,8 +108,12 @@ def _merged(cells: Sequence[tuple[str, Box]]) -> list[Cell]:
         if pending:
             text, box = f"{pending[0]} {text}", Box.around([pending[1], box])
             pending = None
-        merged.append(Cell(text, box, _NUMERIC.match(text) is not None))
+        merged.append(Cell(text, box, _is_numeric(text)))
     return merged
+
+
+def _is_numeric(text: str) -> bool:
+    return len(text) <= _LONGEST_FIGURE and _NUMERIC.match(text) is not None
 
 
 def _header(above: Sequence[Sequence[Cell]], box: Box) -> frozenset[str]:

@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Value", "ValueKind", "names_in", "values_in"]
+__all__ = ["Value", "ValueKind", "codes_in", "names_in", "values_in"]
 
-ValueKind = Literal["percentage", "money", "date", "year", "time", "number", "name"]
+ValueKind = Literal[
+    "percentage",
+    "money",
+    "date",
+    "year",
+    "time",
+    "number",
+    "name",
+    "code",
+    "email",
+    "link",
+    "phone",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,15 @@ _VALUE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_CODE = re.compile(
+    r"""
+    (?P<email>\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+)
+  | (?P<link>\bhttps?://[^\s<>"]{3,300}[^\s<>".,;)]|\bwww\.[^\s<>"]{3,300}[^\s<>".,;)])
+  | (?P<phone>(?<![\w.,])\+?\(?\d{2,5}\)?(?:[\s-]\(?\d{2,7}\)?){1,4}(?![\w.,]\d|%))
+  | (?P<code>\b[A-Z]{1,6}[-.]?\d[\w.-]{0,20}\b|\b\d{1,10}[A-Z][\w.-]{0,20}\b|\b\d{4,10}-\d{2,4}\b)
+    """,
+    re.VERBOSE,
+)
 _NAME = re.compile(
     r"(?:(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+)?"
     r"(?:[^\W\d_a-zà-öø-ÿ][\w&.'’+-]*\w|[A-Z]\b\.?)"
@@ -80,6 +101,12 @@ def values_in(text: str) -> Iterator[Value]:
         if shown.startswith("(") and ")" not in shown:
             shown, start = shown[1:].lstrip(), match.end() - len(shown[1:].lstrip())
         yield Value(kind, shown, start, start + len(shown))  # type: ignore[arg-type]
+
+
+def codes_in(text: str) -> Iterator[Value]:
+    """Yield what identifies or reaches something: codes, emails, web links, telephone numbers."""
+    for match in _CODE.finditer(text):
+        yield Value(match.lastgroup, match[0], match.start(), match.end())  # type: ignore[arg-type]
 
 
 def names_in(text: str) -> Iterator[Value]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pagetrail.answer.extract import ExtractiveReader
-from pagetrail.answer.values import names_in, values_in
+from pagetrail.answer.values import codes_in, names_in, values_in
 from pagetrail.testing import tiny_pages
 from pagetrail.types import Hit, Page, Query, Ranking
 
@@ -113,3 +115,32 @@ def test_values() -> None:
 def test_names() -> None:
     found = [v.shown for v in names_in("the bank State Bank of India and Dr. Ann Lee met in Oban")]
     assert found == ["State Bank of India", "Dr. Ann Lee", "Oban"]
+
+
+def test_codes_and_addresses() -> None:
+    text = "Call 01983 873655, mail a.b@x.org, see www.ferry.org/fares; pin P1.1, no 272318-001."
+    assert [(v.kind, v.shown) for v in codes_in(text)] == [
+        ("phone", "01983 873655"),
+        ("email", "a.b@x.org"),
+        ("link", "www.ferry.org/fares"),
+        ("code", "P1.1"),
+        ("code", "272318-001"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 9000,
+        "a " * 4500,
+        "1," * 4500,
+        "A." * 4500,
+        "which " * 1500,
+        "www." * 2000,
+        "(1" * 4500,
+    ],
+)
+def test_hostile_text_costs_little(text: str) -> None:
+    start = time.process_time()
+    read(text, [page(" ".join(text.split())), page(("table_row", " ".join(text.split())))])
+    assert time.process_time() - start < 2.0
