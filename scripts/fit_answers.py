@@ -42,6 +42,7 @@ WEIGHTS = ROOT / "src" / "pagetrail" / "answer" / "weights.json"
 GROUPS = ("quantity", "phrase", "sentence")
 # Weights set by judgement before any were fitted; a fit is pulled towards them.
 _COMMON = {"unit": 2.0, "own": 0.5, "covered": 1.0, "prior": 0.8, "order": 0.5, "near": 0.8}
+_COMMON |= {"similarity": 1.0}
 START: dict[str, dict[str, float]] = {
     "quantity": _COMMON | {"fit": 1.5, "near": 1.5, "echo": -1.0, "length": -0.3, "head": 0.3},
     "phrase": _COMMON
@@ -74,10 +75,17 @@ class Case:
         return "task_type" in self.row or "molorag_id" in self.row
 
 
-def make_case(row: dict[str, Any], ranking: Ranking, pages: list[Page], *, alone: bool) -> Case:
+def make_case(
+    row: dict[str, Any],
+    ranking: Ranking,
+    pages: list[Page],
+    *,
+    alone: bool,
+    similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
+) -> Case:
     """Read the pages and score every candidate against the gold answer."""
     question = understand(row["question"])
-    found, _, _ = ExtractiveReader().candidates(question, ranking, pages)
+    found, _, _ = ExtractiveReader(similarity).candidates(question, ranking, pages)
     known: dict[str, float] = {}
     for candidate, _ in found:
         if candidate.text not in known:
@@ -89,7 +97,15 @@ def make_case(row: dict[str, Any], ranking: Ranking, pages: list[Page], *, alone
 
 def read_cases(library: Library, rows: Iterable[dict[str, Any]], *, alone: bool) -> list[Case]:
     """Search and read for every question."""
+    from pagetrail.encoders.text import TextEncoder
     from pagetrail.types import split_page_id
+
+    encoder = TextEncoder()
+
+    def similarity(question: str, texts: Sequence[str]) -> list[float]:
+        vectors = encoder.encode_queries([question, *texts]).data
+        cosines: list[float] = (vectors[1:] @ vectors[0]).tolist()
+        return cosines
 
     ids = {d.name: d.id for d in library.documents()}
     names = {d.id: d.source for d in library.documents()}
@@ -99,7 +115,8 @@ def read_cases(library: Library, rows: Iterable[dict[str, Any]], *, alone: bool)
         ranking = library.search(row["question"], documents=scope, limit=50)
         places = [split_page_id(h.page) for h in ranking.hits[: library.settings.answer.pages]]
         pages = [library.page(names[document], number) for document, number in places]
-        cases.append(make_case(row, ranking, pages, alone=alone))
+        case = make_case(row, ranking, pages, alone=alone, similarity=similarity)
+        cases.append(case)
     return cases
 
 

@@ -23,7 +23,6 @@ EXTRACTED = "no reading model is configured; this answer is extracted word for w
 CONCLUDED = "no reading model is configured; this answer is concluded from the words quoted"
 UNVERIFIED = "nothing that was found could be verified on its page"
 _NOTHING = "no page matches the question"
-_NEAREST = 5
 
 
 def answer(
@@ -50,13 +49,16 @@ def answer(
         trace: What was done so far; the step of reading is added.
     """
     start = time.perf_counter()
-    trace = trace or Trace()
     read = list(fetch([h.page for h in ranking.hits[:pages]]))
-    builtin = reader is None
-    reader = reader or ExtractiveReader(similarity)
-    drafts = list(reader.read(query, ranking, read)) if read else []
+    drafts = (
+        list((reader or ExtractiveReader(similarity)).read(query, ranking, read)) if read else []
+    )
     checked = _checked(drafts, read)
     decision = decide(query, [d for d, _ in checked], ranking, read, threshold=threshold)
+    if not read:
+        decision = replace(decision, reason=_NOTHING)
+    elif drafts and not checked:
+        decision = replace(decision, reason=UNVERIFIED)
     step = Step("answer", seconds=time.perf_counter() - start)
     result = Answer(
         question=query.text,
@@ -64,24 +66,20 @@ def answer(
         confidence=decision.confidence,
         abstained=True,
         reason=decision.reason,
-        pages_considered=tuple(p.id for p in read[:_NEAREST]),
-        trace=trace.then(step),
+        pages_considered=tuple(p.id for p in read),
+        trace=(trace or Trace()).then(step),
     )
-    if not read:
-        return replace(result, reason=_NOTHING)
-    if not checked:
-        return replace(result, reason=UNVERIFIED if drafts else decision.reason)
     if decision.abstain:
         return result
     draft, citations = checked[0]
+    note = _note(draft) if reader is None else ""
     return replace(
         result,
         text=draft.text,
         citations=citations,
         source="evidence",
         abstained=False,
-        reason=_note(draft) if builtin else "",
-        pages_considered=tuple(p.id for p in read),
+        reason=note,
     )
 
 
