@@ -55,17 +55,13 @@ def answer(
     )
     checked = _checked(drafts, read)
     decision = decide(query, [d for d, _ in checked], ranking, read, threshold=threshold)
-    if not read:
-        decision = replace(decision, reason=_NOTHING)
-    elif drafts and not checked:
-        decision = replace(decision, reason=UNVERIFIED)
     step = Step("answer", seconds=time.perf_counter() - start)
     result = Answer(
         question=query.text,
         text="",
         confidence=decision.confidence,
         abstained=True,
-        reason=decision.reason,
+        reason=_NOTHING if not read else UNVERIFIED if drafts and not checked else decision.reason,
         pages_considered=tuple(p.id for p in read),
         trace=(trace or Trace()).then(step),
     )
