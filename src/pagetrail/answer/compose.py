@@ -50,9 +50,8 @@ def answer(
     """
     start = time.perf_counter()
     read = list(fetch([h.page for h in ranking.hits[:pages]]))
-    drafts = (
-        list((reader or ExtractiveReader(similarity)).read(query, ranking, read)) if read else []
-    )
+    reads = reader or ExtractiveReader(similarity)
+    drafts = list(reads.read(query, ranking, read)) if read else []
     checked = _checked(drafts, read)
     decision = decide(query, [d for d, _ in checked], ranking, read, threshold=threshold)
     step = Step("answer", seconds=time.perf_counter() - start)
@@ -69,14 +68,8 @@ def answer(
         return result
     draft, citations = checked[0]
     note = _note(draft) if reader is None else ""
-    return replace(
-        result,
-        text=draft.text,
-        citations=citations,
-        source="evidence",
-        abstained=False,
-        reason=note,
-    )
+    shown = replace(result, text=draft.text, citations=citations, reason=note)
+    return replace(shown, source="evidence", abstained=False)
 
 
 def _checked(
