@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
 from .config import Settings, load_settings, workers
-from .errors import DamagedError, LibraryError, NotFoundError, UsageError
+from .errors import CorruptError, DamagedError, LibraryError, NotFoundError, UsageError
 from .index.catalogue import Catalogue
 from .index.doctor import Finding
 from .index.folder import create_folder, open_folder
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AddedDocument", "Finding", "Library", "open"]
 
+_LONGEST = 10_000  # characters of a question; some ways of reading it cost more than linear time
+
 
 def open(
     folder: str | os.PathLike[str], *, create: bool = True, settings: Settings | None = None
@@ -53,11 +55,21 @@ def open(
     """
     root = Path(folder)
     settings = settings or load_settings()
-    place = create_folder(root, version=__version__) if create else open_folder(root)
-    if create and not place.catalogue.exists():
+    try:
+        place = create_folder(root, version=__version__) if create else open_folder(root)
+        if _blank(place) and any(place.segments.iterdir()):
+            # SQLite takes an empty file for a new database, and all content would seem removed.
+            raise CorruptError(f"{place.catalogue} is missing or empty; restore it from a backup")
+    except OSError as error:
+        raise LibraryError(f"cannot use {root}: {error.strerror or error}") from error
+    if create and _blank(place):
         with Writing(place):
             pass
     return Library(place, settings)
+
+
+def _blank(place: Folder) -> bool:
+    return not place.catalogue.exists() or not place.catalogue.stat().st_size
 
 
 class Library:
@@ -96,8 +108,8 @@ class Library:
         self,
         paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
-        tags: Iterable[str] = (),
-        passwords: Sequence[str] = (),
+        tags: str | Iterable[str] = (),
+        passwords: str | Iterable[str] = (),
         retry: bool = False,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> list[AddedDocument]:
@@ -110,8 +122,8 @@ class Library:
         self,
         paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
-        tags: Iterable[str] = (),
-        passwords: Sequence[str] = (),
+        tags: str | Iterable[str] = (),
+        passwords: str | Iterable[str] = (),
         retry: bool = False,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> Iterator[AddedDocument]:
@@ -121,7 +133,8 @@ class Library:
         moved ones keep their pages; an interrupted run goes on page by page.
 
         Args:
-            paths: Files and folders; folders are searched for files, hidden ones apart.
+            paths: Files and folders; folders are searched for files, hidden ones and the library's
+                own apart.
             tags: Given to every document.
             passwords: Tried on encrypted files; never stored.
             retry: Read the failed pages of ``partial`` documents again.
@@ -135,9 +148,12 @@ class Library:
         from .documents.worker import PoolLoader
 
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        for path in map(Path, given):
-            if not os.path.lexists(path):
-                raise NotFoundError(f"{path}: there is no such file or folder")
+        tags, passwords = _several(tags), _several(passwords)
+        _check_tags(tags)
+        for path in given:
+            # An empty name, such as an unset variable, does not mean the current folder.
+            if not os.fspath(path) or not os.path.lexists(path):
+                raise NotFoundError(f"{os.fspath(path)!r}: there is no such file or folder")
         documents = self.settings.documents
         loader = PoolLoader(documents, ocr_reader if documents.ocr else None)
         with self._writing() as writing:
@@ -150,7 +166,8 @@ class Library:
                 retry=retry,
                 progress=progress,
             )
-            yield from run.run(find_files(map(Path, given)))
+            files = find_files(map(Path, given))
+            yield from run.run(file for file in files if not self._own(file))
 
     def remove(self, names: str | Iterable[str]) -> list[Document]:
         """Remove documents, named by path, file name or id, and return them; the files stay.
@@ -159,7 +176,7 @@ class Library:
             NotFoundError: A name is unknown; nothing is removed.
             UsageError: A name means several documents.
         """
-        found = [self.document(name) for name in ([names] if isinstance(names, str) else names)]
+        found = list({d.id: d for d in map(self.document, _several(names))}.values())
         with self._writing() as writing:
             writing.catalogue.remove_documents(document.id for document in found)
             writing.catch_up()
@@ -169,20 +186,26 @@ class Library:
                 self._pictures.forget(document.content_hash)
         return found
 
-    def tag(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Document:
+    def tag(
+        self, name: str, *, add: str | Iterable[str] = (), remove: str | Iterable[str] = ()
+    ) -> Document:
         """Set and take away tags of a document and return it."""
-        add, remove = list(add), list(remove)
-        if any(not tag.strip() for tag in [*add, *remove]):
-            raise UsageError("a tag cannot be empty")
+        add, remove = _several(add), _several(remove)
+        _check_tags([*add, *remove])
         document = self.document(name)
         if add or remove:
             with self._writing() as writing:
                 writing.catalogue.tag_document(document.id, add=add, remove=remove)
         return self._catalogue.document(document.id)
 
-    def documents(self, *, tags: Iterable[str] = ()) -> list[Document]:
-        """Return the documents, by path; with ``tags``, those that have one of them."""
-        return self._catalogue.documents(Scope(tags=frozenset(tags)) if tags else None)
+    def documents(self, *, tags: str | Iterable[str] = ()) -> list[Document]:
+        """Return the documents, by path; with ``tags``, those that have one of them.
+
+        Raises:
+            ScopeError: No document has such a tag.
+        """
+        wanted = frozenset(_several(tags))
+        return self._catalogue.documents(Scope(tags=wanted) if wanted else None)
 
     def document(self, name: str) -> Document:
         """Return the document that a person names by path, file name, end of a path, or id.
@@ -193,7 +216,7 @@ class Library:
         """
         found = self._catalogue.find(name, path=os.path.realpath(name))
         if not found:
-            end = "/" + name.lstrip("./")
+            end = "/" + os.path.normpath(name).lstrip("/")
             found = [d for d in self.documents() if d.source.endswith(end)]
         if not found:
             raise NotFoundError(f"no document {name!r} in the library {self.path}")
@@ -209,6 +232,8 @@ class Library:
             NotFoundError: The document has no such page, or that page could not be read.
         """
         document = self.document(name)
+        if not document.page_count:
+            raise NotFoundError(f"{document.source} has no pages: {document.reason}")
         if not 1 <= number <= document.page_count:
             raise NotFoundError(f"{document.source} has pages 1 to {document.page_count}")
         if number in document.pages_failed:
@@ -224,21 +249,21 @@ class Library:
         question: str,
         *,
         documents: str | Iterable[str] = (),
-        tags: Iterable[str] = (),
+        tags: str | Iterable[str] = (),
         limit: int = 10,
         pipeline: Pipeline | None = None,
     ) -> Ranking:
         """Return the pages that hold the evidence, best first.
 
         Args:
-            question: Words; never a query language.
+            question: Words; never a query language. At most 10,000 characters.
             documents: Look only in these, named as for `document`.
             tags: Look only in documents with one of these tags.
             limit: Most pages to return.
             pipeline: How to search; the default recipe when not given.
 
         Raises:
-            UsageError: The question is empty, or a name means several documents.
+            UsageError: The question is empty or too long, or a name means several documents.
             NotFoundError: A document is unknown.
             ScopeError: No document has such a tag.
         """
@@ -251,7 +276,7 @@ class Library:
         question: str,
         *,
         documents: str | Iterable[str] = (),
-        tags: Iterable[str] = (),
+        tags: str | Iterable[str] = (),
         pipeline: Pipeline | None = None,
     ) -> Answer:
         """Answer a question from the documents; every citation was found again on its page.
@@ -286,7 +311,7 @@ class Library:
     # --- pictures ----------------------------------------------------------------------------
 
     def page_image(
-        self, page: str, *, dpi: int | None = None, passwords: Sequence[str] = ()
+        self, page: str, *, dpi: int | None = None, passwords: str | Iterable[str] = ()
     ) -> Image:
         """Return the picture of a page (by page id) as displayed, RGB.
 
@@ -301,7 +326,7 @@ class Library:
         dpi = dpi or self.settings.documents.dpi
         data = self._pictures.get(document.content_hash, number, dpi)
         if data is None:
-            picture = self._draw(document, number, dpi, passwords)
+            picture = self._draw(document, number, dpi, _several(passwords))
             buffer = io.BytesIO()
             picture.save(buffer, "PNG")
             self._pictures.put(document.content_hash, number, dpi, buffer.getvalue())
@@ -310,7 +335,7 @@ class Library:
             return stored.convert("RGB")
 
     def evidence_image(
-        self, citation: Citation, *, dpi: int | None = None, passwords: Sequence[str] = ()
+        self, citation: Citation, *, dpi: int | None = None, passwords: str | Iterable[str] = ()
     ) -> Image:
         """Return the picture of a cited page with the citation's boxes, turned upright."""
         from .documents.draw import draw_boxes
@@ -407,6 +432,10 @@ class Library:
                 writing.catch_up()
         return Channels(self._catalogue, self._words, self._vectors, self._encoder, self._pointers)
 
+    def _own(self, file: Path) -> bool:
+        """Say whether a file is a part of this library, which may lie in a folder being added."""
+        return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(self.path))
+
     def _writing(self) -> Writing:
         threads = workers(self.settings.documents)
         return Writing(self._folder, threads=threads)
@@ -421,12 +450,19 @@ class Library:
         similarities: list[float] = (vectors[1:] @ vectors[0]).tolist()
         return similarities
 
-    def _query(self, question: str, documents: str | Iterable[str], tags: Iterable[str]) -> Query:
+    def _query(
+        self, question: str, documents: str | Iterable[str], tags: str | Iterable[str]
+    ) -> Query:
         if not question.strip():
             raise UsageError("the question is empty")
-        names = [documents] if isinstance(documents, str) else list(documents)
-        ids = frozenset(self.document(name).id for name in names)
-        query = Query(question, Scope(ids, frozenset(tags)))
+        if len(question) > _LONGEST:
+            raise UsageError(
+                f"the question has {len(question):,} characters; at most {_LONGEST:,} are taken"
+            )
+        # Lone surrogates, of which no text file consists, would stop the tokenizer.
+        question = question.encode("utf-8", "replace").decode("utf-8")
+        ids = frozenset(self.document(name).id for name in _several(documents))
+        query = Query(question, Scope(ids, frozenset(_several(tags))))
         self._catalogue.serials(query.scope)
         return query
 
@@ -439,6 +475,16 @@ class Library:
                 sources[page.document] = self._catalogue.document(page.document).source
             places[page.id] = (sources[page.document], page.number, page.label)
         return places
+
+
+def _several(values: str | Iterable[str]) -> list[str]:
+    """Return one value or many as a list: a string is one name, not its letters."""
+    return [values] if isinstance(values, str) else list(values)
+
+
+def _check_tags(tags: Iterable[str]) -> None:
+    if any(not tag.strip() for tag in tags):
+        raise UsageError("a tag cannot be empty")
 
 
 def ocr_reader() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from .. import __version__
 from ..errors import PagetrailError, UsageError
-from .output import clean, say
+from .output import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,17 +61,26 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 DocumentOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--document", "-d", help="Look only in this document (path, name or id); may be repeated."
+        "--document",
+        "-d",
+        metavar="DOC",
+        help="Look only in this document (path, name or id); may be repeated.",
     ),
 ]
 TagOption = Annotated[
     list[str] | None,
-    typer.Option("--tag", "-t", help="Look only in documents with this tag; may be repeated."),
+    typer.Option(
+        "--tag",
+        "-t",
+        metavar="TAG",
+        help="Look only in documents with this tag; repeated: with one of these.",
+    ),
 ]
 PasswordOption = Annotated[
     list[str] | None,
     typer.Option(
         "--password",
+        metavar="PASSWORD",
         help="Try this password on encrypted files; may be repeated.",
         envvar="PAGETRAIL_PASSWORD",
     ),
@@ -80,7 +90,8 @@ QuestionsOption = Annotated[
     typer.Option(
         "--questions",
         metavar="FILE.jsonl",
-        help="Many questions: a JSON object a line with id, question and optional document.",
+        help="Many questions: a JSON object a line with id, question and optional document. "
+        "Prints a JSON line for each.",
     ),
 ]
 
@@ -122,17 +133,25 @@ def _root(
 
 def main() -> None:
     """Run the command line; errors made on purpose become one line and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A locale without the character is no reason to stop half-way.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="pagetrail")
     except UsageError as error:
-        say(f"pagetrail: {clean(str(error))}")
+        say(f"pagetrail: {error}")
         sys.exit(2)
     except PagetrailError as error:
-        say(f"pagetrail: {clean(str(error))}")
+        say(f"pagetrail: {error}")
         sys.exit(1)
     except BrokenPipeError:
         # Whoever read our output has had enough, such as `head`; the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        say(f"pagetrail: {place}{error.strerror or error}")
         sys.exit(1)
     except KeyboardInterrupt:
         say("pagetrail: stopped; what was finished is kept")

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import UsageError
 from .app import JsonOption, LibraryOption, PasswordOption, TagOption, app, library_at
-from .output import added_line, clean, data, describe, progress, save, say
+from .output import added_line, data, describe, line, progress, save, say, tell
 
 __all__ = ["add", "list_", "remove", "show", "tag"]
 
@@ -21,7 +21,8 @@ def add(
     ],
     library: LibraryOption = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="Tag the documents; may be repeated.")
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="Tag the documents; may be repeated."),
     ] = None,
     password: PasswordOption = None,
     retry: Annotated[
@@ -64,7 +65,7 @@ def remove(
             if as_json:
                 data({"document": document.source, "removed": True})
             else:
-                say(f"removed {clean(document.source)}")
+                say(f"removed {document.source}")
 
 
 @app.command(name="list")
@@ -81,8 +82,8 @@ def list_(
                 continue
             tags = f"  [{', '.join(sorted(document.tags))}]" if document.tags else ""
             reason = f"  {document.reason}" if document.reason else ""
-            typer.echo(
-                clean(
+            tell(
+                line(
                     f"{document.status:8} {document.page_count:5}  {document.source}{tags}{reason}"
                 )
             )
@@ -92,10 +93,12 @@ def list_(
 def tag(
     document: Annotated[str, typer.Argument(help="Path, name or id.", metavar="DOC")],
     add_tags: Annotated[
-        list[str] | None, typer.Option("--add", help="Tag to set; may be repeated.")
+        list[str] | None,
+        typer.Option("--add", metavar="TAG", help="Tag to set; may be repeated."),
     ] = None,
     remove_tags: Annotated[
-        list[str] | None, typer.Option("--remove", help="Tag to take away; may be repeated.")
+        list[str] | None,
+        typer.Option("--remove", metavar="TAG", help="Tag to take away; may be repeated."),
     ] = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -106,15 +109,18 @@ def tag(
         if as_json:
             data({"document": found.source, "tags": sorted(found.tags)})
         else:
-            typer.echo(clean(f"{found.source}: {', '.join(sorted(found.tags)) or 'no tags'}"))
+            tell(line(f"{found.source}: {', '.join(sorted(found.tags)) or 'no tags'}"))
 
 
 @app.command()
 def show(
     document: Annotated[str, typer.Argument(help="Path, name or id.", metavar="DOC")],
-    page: Annotated[int | None, typer.Argument(help="1-based physical number.")] = None,
+    page: Annotated[
+        int | None, typer.Argument(metavar="PAGE", help="1-based physical number.")
+    ] = None,
     image: Annotated[
-        Path | None, typer.Option("--image", help="Write the page's picture here (PNG).")
+        Path | None,
+        typer.Option("--image", metavar="FILE.png", help="Write the page's picture here."),
     ] = None,
     password: PasswordOption = None,
     library: LibraryOption = None,
@@ -129,7 +135,7 @@ def show(
             if image is not None:
                 raise UsageError("--image needs a page number")
             view = document_view(found)
-            data(view) if as_json else typer.echo(describe(view))
+            data(view) if as_json else tell(describe(view))
             return
         content = target.page(document, page)
         if image is not None:
@@ -137,4 +143,4 @@ def show(
         if as_json:
             data(page_view(found, content))
         else:
-            typer.echo(clean(content.text))
+            tell(content.text)

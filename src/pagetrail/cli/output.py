@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,20 +27,35 @@ __all__ = [
     "clean",
     "data",
     "describe",
+    "line",
     "progress",
     "ranking_text",
     "save",
     "say",
+    "tell",
 ]
+
+# Persian and Indic words need the joiners, hyphenated ones the soft hyphen; they change no order.
+_JOINERS = "\u00ad\u200c\u200d"
 
 
 def say(text: str) -> None:
-    typer.echo(text, err=True)
+    """Tell the person at the terminal one line."""
+    typer.echo(line(text), err=True)
+
+
+def tell(text: str) -> None:
+    """Print a result for a person to read; it may have several lines."""
+    typer.echo(clean(text))
 
 
 def data(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    """Print one JSON line and flush it: UTF-8 in every locale, whatever a file is called."""
+    text = json.dumps(value, ensure_ascii=False) + "\n"
     sys.stdout.flush()
+    # A name that is not UTF-8 holds lone surrogates; written as \udcXX they are JSON's own escapes.
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
 
 
 def save(picture: Image, path: Path) -> None:
@@ -52,20 +68,38 @@ def save(picture: Image, path: Path) -> None:
 
 
 def clean(text: str) -> str:
-    """Return text from a document with control characters made visible: a terminal obeys them."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+    """Return text with what a terminal would obey made visible: controls, turns of direction."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def line(text: str) -> str:
+    """Return text as `clean` does, in one line: a file's name may hold line breaks."""
+    return clean(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in "\n\t" or character in _JOINERS:
+        return character
+    code = ord(character)
+    if unicodedata.category(character) == "Zs":
+        return character
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def added_line(result: AddedDocument) -> str:
     pages = f"{result.pages} page{'' if result.pages == 1 else 's'}"
     note = result.reason or ("unchanged" if result.unchanged else "")
-    line = f"{result.status:8} {result.document}  {pages}  {result.seconds:.1f} s"
-    return clean(f"{line}  {note}".rstrip())
+    return f"{result.status:8} {result.document}  {pages}  {result.seconds:.1f} s  {note}".rstrip()
 
 
 @contextlib.contextmanager
 def progress(*, enabled: bool) -> Iterator[Callable[[int, int, str], None] | None]:
-    """Yield a callback (pages done, pages known, current document) that draws a bar, or None."""
+    """Yield a callback (pages done, pages known, current document) that draws a bar, or None.
+
+    The bar is drawn on standard error, and only where that is a terminal.
+    """
     if not (enabled and sys.stderr.isatty()):
         yield None
         return
@@ -84,16 +118,18 @@ def progress(*, enabled: bool) -> Iterator[Callable[[int, int, str], None] | Non
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("pages", total=None)
 
         def tick(done: int, known: int, name: str) -> None:
-            bar.update(task, completed=done, total=known or None, description=clean(name)[-40:])
+            bar.update(task, completed=done, total=known or None, description=line(name)[-40:])
 
         yield tick
 
 
 def describe(view: dict[str, Any]) -> str:
+    """Return a document's JSON form as lines for a person."""
     lines = [
         f"{key.replace('_', ' '):14} {value if not isinstance(value, list) else ', '.join(value)}"
         for key, value in view.items()
@@ -106,7 +142,7 @@ def describe(view: dict[str, Any]) -> str:
         f"{'  ' * entry['level']}{entry['title']}  p. {entry['page'] or '?'}"
         for entry in view["outline"]
     ]
-    return clean("\n".join(lines))
+    return "\n".join(map(line, lines))
 
 
 def ranking_text(target: Library, ranking: Ranking) -> str:
@@ -114,24 +150,26 @@ def ranking_text(target: Library, ranking: Ranking) -> str:
     if not view["hits"]:
         return "no page matches"
     return "\n".join(
-        f"{rank:3}. {where(hit)}  {hit['score']:.3f}  {hit['via']}"
+        f"{rank:3}. {_where(hit)}  {hit['score']:.3f}  {hit['via']}"
         for rank, hit in enumerate(view["hits"], 1)
     )
 
 
-def where(place: dict[str, Any]) -> str:
+def _where(place: dict[str, Any]) -> str:
     label = f" (printed {place['label']})" if place["label"] else ""
-    return f"{place['document']}, page {place['page']}{label}"
+    return line(f"{place['document']}, page {place['page']}{label}")
 
 
 def answer_text(target: Library, answer: Answer) -> str:
     view = target.view(answer)
     if answer.abstained:
-        near = [f"  - {where(place)}" for place in view["pages_considered"]]
-        return "\n".join([f"No answer: {answer.reason}", "Nearest pages:", *near])
+        near = [f"  - {_where(place)}" for place in view["pages_considered"]]
+        return "\n".join(
+            [f"No answer: {answer.reason}", *(["Nearest pages:"] if near else []), *near]
+        )
     lines = [answer.text, ""]
     lines += [
-        f"[{n}] {where(c)}: \u201c{c['quote']}\u201d" for n, c in enumerate(view["citations"], 1)
+        f"[{n}] {_where(c)}: \u201c{c['quote']}\u201d" for n, c in enumerate(view["citations"], 1)
     ]
     lines.append(f"confidence {answer.confidence:.2f}; {answer.reason}".rstrip("; "))
     return "\n".join(lines)

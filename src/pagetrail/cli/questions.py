@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ from .app import (
     app,
     library_at,
 )
-from .output import answer_text, clean, data, ranking_text, save, say
+from .output import answer_text, data, ranking_text, save, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,11 +33,15 @@ __all__ = ["ask", "search"]
 
 @app.command()
 def search(
-    question: Annotated[str | None, typer.Argument(help="What to look for.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(metavar="QUESTION", help="What to look for.")
+    ] = None,
     library: LibraryOption = None,
     document: DocumentOption = None,
     tag: TagOption = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many pages.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", "-k", min=1, metavar="N", help="How many pages.")
+    ] = 10,
     questions: QuestionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +56,9 @@ def search(
 
 @app.command()
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(metavar="QUESTION", help="The question.")
+    ] = None,
     library: LibraryOption = None,
     document: DocumentOption = None,
     tag: TagOption = None,
@@ -102,39 +109,49 @@ def _answer_all(
     with library_at(library) as target:
         if question is not None:
             view, text = run(target, question, documents or [])
-            data(view) if as_json else typer.echo(clean(text))
+            data(view) if as_json else tell(text)
             return
+        assert questions is not None, "one of the two was given"
         failed = done = 0
         for row in _read_questions(questions):
             try:
                 if "error" in row:
                     raise UsageError(row["error"])
-                scope = [row["document"]] if row.get("document") else documents or []
+                scope = documents or [] if row["document"] is None else [row["document"]]
                 view, _ = run(target, row["question"], scope)
                 data({"id": row["id"], **view})
                 done += 1
             except PagetrailError as error:
                 failed += 1
-                data({"id": row.get("id"), "error": str(error)})
+                data({"id": row["id"], "error": str(error)})
+    if not failed and not done:
+        say(f"{questions} holds no question")
     if failed:
         raise typer.Exit(3 if done else 1)
 
 
-def _read_questions(path: Path | None) -> Iterator[dict[str, Any]]:
-    assert path is not None
+def _read_questions(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what each line of a file asks; a line that asks nothing gives ``error`` instead."""
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except json.JSONDecodeError as error:
-                    yield {"error": f"{path}, line {number}: not JSON: {error}"}
-                    continue
-                if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-                    yield {"error": f"{path}, line {number}: needs an id and a question"}
-                    continue
-                yield {"id": str(number), **row}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from error
+                if line.removeprefix(codecs.BOM_UTF8).strip():
+                    yield _read_question(line.removeprefix(codecs.BOM_UTF8), path, number)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _read_question(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    place = f"{path}, line {number}"
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return {"id": None, "error": f"{place}: not JSON: {error}"}
+    if not isinstance(row, dict):
+        return {"id": None, "error": f"{place}: not a JSON object"}
+    row = {"id": str(number), **row}
+    if not isinstance(row.get("question"), str):
+        return {"id": row["id"], "error": f"{place}: needs a question, a string"}
+    if not isinstance(row.get("document"), str | None):
+        return {"id": row["id"], "error": f"{place}: document must be a string"}
+    return {key: row.get(key) for key in ("id", "question", "document")}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .app import JsonOption, LibraryOption, app, library_at
-from .output import clean, data, say
+from .output import data, line, say, tell
 
 __all__ = ["config_show", "doctor"]
 
@@ -29,7 +29,7 @@ def doctor(
             if as_json:
                 data(finding.as_json())
             else:
-                typer.echo(clean(finding.as_text()))
+                tell(line(finding.as_text()))
         if not findings and not as_json:
             say("the library is sound")
     if any(f.severity == "error" and not f.repaired for f in findings):
