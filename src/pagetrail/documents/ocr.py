@@ -42,11 +42,34 @@ class _Found(NamedTuple):
     @property
     def is_tall(self) -> bool:
         """Whether the text runs down the page; its cut-out has been turned to the left then."""
+        across, down = self._sides()
+        # The rule by which rapidocr turns what it cuts out.
+        return down >= 1.5 * max(across, 1)
+
+    @property
+    def runs_down(self) -> float:
+        """How strongly the line runs up or down the page: its length by its height, else 0."""
+        across, down = self._sides()
+        one, two, _, four = self.quad
+        # Corners of a long, slanting line are sorted by x, so its edges need not be level.
+        step = two - one if across >= down else four - one
+        ratio = max(across, down) / max(min(across, down), 1)
+        return ratio if abs(step[1]) > abs(step[0]) else 0.0
+
+    @property
+    def runs_across(self) -> float:
+        """How strongly the line runs across the page: its length by its height, else 0."""
+        across, down = self._sides()
+        return 0.0 if self.runs_down else max(across, down) / max(min(across, down), 1)
+
+    def _sides(self) -> tuple[int, int]:
+        """Return width and height of the cut-out before it was turned, pixels."""
         import numpy as np
 
-        across = np.linalg.norm(self.quad[0] - self.quad[1])
-        down = np.linalg.norm(self.quad[0] - self.quad[3])
-        return bool(down >= 1.5 * across)
+        one, two, three, four = self.quad
+        across = max(np.linalg.norm(one - two), np.linalg.norm(three - four))
+        down = max(np.linalg.norm(one - four), np.linalg.norm(two - three))
+        return int(across), int(down)
 
 
 class RapidReader:
@@ -238,17 +261,9 @@ def _reduced(image: np.ndarray) -> np.ndarray:
 
 def _lies_sideways(found: list[_Found]) -> bool:
     """Return whether most text runs down the page, weighted by how long the lines are."""
-    import numpy as np
-
-    tall = wide = 0.0
-    for item in found:
-        across = float(np.linalg.norm(item.quad[0] - item.quad[1]))
-        down = float(np.linalg.norm(item.quad[0] - item.quad[3]))
-        if down >= 2 * across:
-            tall += down / max(across, 1.0)
-        elif across >= 2 * down:
-            wide += across / max(down, 1.0)
-    return tall > 1.5 * wide
+    down = sum(item.runs_down for item in found if item.runs_down >= 2)
+    across = sum(item.runs_across for item in found if item.runs_across >= 2)
+    return down > 1.5 * across
 
 
 def _upended(item: _Found, width: int, height: int) -> _Found:

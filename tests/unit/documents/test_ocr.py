@@ -59,7 +59,7 @@ def test_it_is_a_text_reader(reader: RapidReader) -> None:
     assert isinstance(reader, TextReader)
 
 
-@pytest.mark.parametrize(("skew", "turn"), [(0, 90), (2, 180), (-2, 270), (3, 0)])
+@pytest.mark.parametrize(("skew", "turn"), [(0, 90), (2, 180), (-2, 270), (3, 90)])
 def test_words_and_boxes_on_turned_and_skewed_pictures(
     reader: RapidReader, skew: float, turn: int
 ) -> None:
