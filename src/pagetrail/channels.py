@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .index.lexical import Lexical
     from .index.segments import VectorIndex
     from .ports import Encoder
+    from .retrieve.names import NameIndex
     from .retrieve.pointers import PointerSearch
     from .types import Page, Query, Scope
 
@@ -40,6 +41,7 @@ class Channels:
         vectors: The built-in encoder's vectors.
         encoder: Encodes the question.
         pointers: Resolves what the question itself points at.
+        names: Knows which documents a question names.
     """
 
     def __init__(
@@ -49,12 +51,14 @@ class Channels:
         vectors: VectorIndex,
         encoder: Encoder,
         pointers: PointerSearch,
+        names: NameIndex,
     ) -> None:
         self._catalogue = catalogue
         self._lexical = lexical
         self._vectors = vectors
         self._encoder = encoder
         self._pointers = pointers
+        self._names = names
         self._view = catalogue.view()
         self._scopes: dict[Scope, frozenset[int] | None] = {}
 
@@ -67,6 +71,7 @@ class Channels:
         ways: dict[str, Callable[[Query, int], Found]] = {
             "dense": self._dense,
             "pointer": self._pointed,
+            "names": self._named,
         }
         if channel in ways:
             return ways[channel](query, limit)
@@ -106,6 +111,22 @@ class Channels:
             return Found.nothing()
         vector = self._encoder.encode_queries([query.text]).data[0]
         return self._view.visible(self._vectors.search(vector, limit=limit, documents=documents))
+
+    def _named(self, query: Query, limit: int) -> Found:
+        serials = self._serials(query)
+        if serials is not None and len(serials) == 1:
+            return Found.nothing()  # within one document its name tells nothing
+        keys: list[int] = []
+        scores: list[float] = []
+        ways: dict[int, str] = {}
+        for document, score, words in self._names.named(query.text):
+            pages = self._catalogue.page_keys(document)[: limit - len(keys)]
+            if pages and (serials is None or split_key(pages[0])[0] in serials):
+                keys += pages
+                scores += [score] * len(pages)
+                ways |= dict.fromkeys(pages, f"name: {words}")
+        found = Found(np.array(keys, np.int64), np.array(scores, np.float32), ways=ways)
+        return self._view.visible(found)
 
     def _pointed(self, query: Query, limit: int) -> Found:
         serials = self._serials(query)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .index.folder import Folder
     from .index.lexical import Lexical
     from .index.segments import VectorIndex
+    from .retrieve.names import NameIndex
     from .retrieve.pipeline import Pipeline
     from .retrieve.pointers import PointerSearch
     from .types import Citation, Document, Page
@@ -79,6 +80,7 @@ class Library:
         self.settings = settings
         self._folder = folder
         self._catalogue = Catalogue(folder)
+        self._names: tuple[int, NameIndex] | None = None
 
     @property
     def path(self) -> Path:
@@ -430,7 +432,24 @@ class Library:
             # neither holds (a read-only copy) what the index lacks is found by other channels.
             with contextlib.suppress(LibraryError), self._writing() as writing:
                 writing.catch_up()
-        return Channels(self._catalogue, self._words, self._vectors, self._encoder, self._pointers)
+        return Channels(
+            self._catalogue,
+            self._words,
+            self._vectors,
+            self._encoder,
+            self._pointers,
+            self._name_index(),
+        )
+
+    def _name_index(self) -> NameIndex:
+        """Return the names of all documents, read again when the library has changed."""
+        from .retrieve.names import NameIndex
+
+        generation = self._catalogue.generation()
+        if self._names is None or self._names[0] != generation:
+            documents = ((d.id, d.name, d.title) for d in self._catalogue.documents())
+            self._names = (generation, NameIndex(documents))
+        return self._names[1]
 
     def _own(self, file: Path) -> bool:
         """Say whether a file is a part of this library, which may lie in a folder being added."""

@@ -24,7 +24,7 @@ def default(keep: int = 50) -> Pipeline:
     """What is used with no model but the built-in one.
 
     Words (whole pages, best passage, pairs of neighbouring words, headings) and meaning, made
-    comparable and added; then what the question itself points at.
+    comparable and added; then the documents that the question names and the places it points at.
     """
     found = fuse(
         Search("pages", trim=True),
@@ -34,7 +34,8 @@ def default(keep: int = 50) -> Pipeline:
         Search("dense", trim=True),
         weights=(1, 0.5, 0.3, 0.2, 0.5),
     )
-    return found >> Boost(Search("pointer"), 8) % keep
+    named = Search("names", depth=5000)
+    return found >> Boost(named, 4) >> Boost(Search("pointer"), 8) % keep
 
 
 def bm25(keep: int = 50) -> Pipeline:
