@@ -27,6 +27,7 @@ _TRIES = 3
 _CELL = 12  # mean characters per segment below which a side holds labels or numbers
 _SHORT = 18
 _EVEN = 0.7
+_LEVEL = 0.2  # of a line's height, within which two lines stand at the same height
 
 
 def regions(segments: Sequence[Segment], *, rtl: bool = False) -> list[list[Segment]]:
@@ -88,14 +89,21 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
         total += value
         cover.append(total)
     size = sorted(s.size or s.y1 - s.y0 for s in items)[len(items) // 2]
-    need = max(2, int(0.9 * size / step))
+    need = max(2, int(0.8 * size / step))
     found: list[tuple[float, float, float]] = []
-    for a, b, crossing in _valleys(cover, int(_CROSSING * len(items))):
+    slack = 1 + len(items) // 30
+    for first, last, crossing in _valleys(cover, int(_CROSSING * len(items))):
+        a, b = first, last
+        left, right = start + a * step, start + b * step
+        # Ragged line ends reach into a gutter, and make its slopes part of it.
+        while a > 0 and cover[a - 1] <= crossing + slack:
+            a -= 1
+        while b < _BINS and cover[b] <= crossing + slack:
+            b += 1
         if b - a < need:
             continue
-        left, right = start + a * step, start + b * step
-        before = sum(1 for s in items if s.x1 <= left + step)
-        after = sum(1 for s in items if s.x0 >= right - step)
+        before = sum(1 for s in items if s.x1 <= right)
+        after = sum(1 for s in items if s.x0 >= left)
         if min(before, after) >= _FEWEST:
             # A gutter in the middle that few lines cross beats a wide one near the edge.
             worth = min(before, after) * (1 + min(b - a, 40) / 40) / (1 + crossing)
@@ -186,8 +194,8 @@ def _aligned(few: list[Segment], many: list[Segment]) -> float:
     middles = sorted(s.middle for s in many)
     count = 0
     for item in few:
-        near = bisect_left(middles, item.middle - 0.3 * item.height)
-        count += near < len(middles) and middles[near] < item.middle + 0.3 * item.height
+        near = bisect_left(middles, item.middle - _LEVEL * item.height)
+        count += near < len(middles) and middles[near] < item.middle + _LEVEL * item.height
     return count / len(few)
 
 
