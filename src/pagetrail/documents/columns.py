@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["regions"]
 
 _BINS = 192
-_DEPTH = 8
+_DEPTH = 6
 _CROSSING = 0.35  # share of a region's segments that may span a gutter
 _FEWEST = 3  # lines a column needs
 _TRIES = 3
+_NARROW = 0.7  # of a region's width; a wider segment stands alone in its row
 _CELL = 12  # mean characters per segment below which a side holds labels or numbers
 _SHORT = 18
 _EVEN = 0.7
@@ -38,7 +39,7 @@ def regions(segments: Sequence[Segment], *, rtl: bool = False) -> list[list[Segm
 
 
 def _cut(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Segment]]:
-    if len(items) < 2 * _FEWEST or depth >= _DEPTH:
+    if depth >= _DEPTH or not _may_have_columns(items):
         return [items]
     for left, right in _gutters(items):
         bands = _bands(items, left, right)
@@ -51,6 +52,14 @@ def _cut(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Segment]]:
                 result += _cut(column, depth + 1, rtl=rtl)
         return result
     return _split_down(items, depth, rtl=rtl)
+
+
+def _may_have_columns(items: list[Segment]) -> bool:
+    """Return whether enough segments are narrow enough to stand side by side."""
+    if len(items) < 2 * _FEWEST:
+        return False
+    width = max([s.x1 for s in items]) - min([s.x0 for s in items])
+    return sum([s.x1 - s.x0 < _NARROW * width for s in items]) >= 2 * _FEWEST
 
 
 def _split_down(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Segment]]:
@@ -73,8 +82,8 @@ def _split_down(items: list[Segment], depth: int, *, rtl: bool) -> list[list[Seg
 
 def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
     """Return vertical strips of white space, as (left, right) in points, the most likely first."""
-    start = min(s.x0 for s in items)
-    width = max(s.x1 for s in items) - start
+    start = min([s.x0 for s in items])
+    width = max([s.x1 for s in items]) - start
     if width <= 0:
         return []
     step = width / _BINS
@@ -102,8 +111,8 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
             b += 1
         if b - a < need:
             continue
-        before = sum(1 for s in items if s.x1 <= right)
-        after = sum(1 for s in items if s.x0 >= left)
+        before = sum([s.x1 <= right for s in items])
+        after = sum([s.x0 >= left for s in items])
         if min(before, after) >= _FEWEST:
             # A gutter in the middle that few lines cross beats a wide one near the edge.
             worth = min(before, after) * (1 + min(b - a, 40) / 40) / (1 + crossing)

@@ -86,7 +86,16 @@ def cut_line(words: Sequence[Rect], *, ocr: bool = False) -> list[Segment]:
     current: Segment | None = None
     before = words[0]
     for word in words:
-        if current is None or _parted(current, before, word, em_limit, rtl=rtl):
+        # Nearly all words simply follow on the same line.
+        if (
+            current is not None
+            and word.y0 == before.y0
+            and word.y1 == before.y1
+            and not rtl
+            and 0 <= word.x0 - before.x1 <= em_limit * word.size
+        ):
+            current.add(word)
+        elif current is None or _parted(current, before, word, em_limit, rtl=rtl):
             current = Segment(word, ocr=ocr)
             current.rtl = rtl
             segments.append(current)

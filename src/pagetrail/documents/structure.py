@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..types import Block, Page
 from .bidi import fold
 from .blocks import Draft, body_blocks, rank_headings, running
 from .columns import regions
 from .lines import Rect, Segment, body_size, cut_line
+from .raw import TURN_SHIFT, RawWord
 from .references import find_references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ..ports import Reading
     from ..types import Link
     from .quality import LayerVerdict
-    from .raw import RawWord
 
 __all__ = ["build_page"]
 
@@ -27,19 +29,8 @@ _LAYER_EM = 0.8
 _COVERED = 0.3  # an OCR word with so much of it under layer words is known already
 
 
-class _Entry(NamedTuple):
-    """A word from either source, its box in fractions of the displayed page."""
-
-    text: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    size: float
-    turn: int
-
-
-_Lines = list[list[_Entry]]
+_TURN = 3 << TURN_SHIFT
+_Lines = list[Sequence[RawWord]]
 
 
 def build_page(
@@ -100,27 +91,26 @@ def build_page(
 def _layer_lines(lines: Iterable[Sequence[RawWord]]) -> _Lines:
     result: _Lines = []
     for line in lines:
-        entries = []
-        for word in line:
-            text = word.text if word.text.isascii() else fold(word.text)
-            if text:
-                entries.append(_Entry(text, *word[1:5], word.size, (360 - word.turn) % 360))
-        if entries:
-            result.append(entries)
+        if "".join([w.text for w in line]).isascii():
+            folded = line
+        else:
+            folded = [w._replace(text=text) for w in line if (text := fold(w.text))]
+        if folded:
+            result.append(folded)
     return result
 
 
 def _ocr_lines(reading: Reading) -> _Lines:
-    result: _Lines = []
-    for line in reading.lines:
-        entries = [
-            _Entry(text, w.box.x0, w.box.y0, w.box.x1, w.box.y1, 0.0, reading.turn)
+    flags = (360 - reading.turn) % 360 // 90 << TURN_SHIFT
+    lines = [
+        [
+            RawWord(text, w.box.x0, w.box.y0, w.box.x1, w.box.y1, 0.0, flags)
             for w in line
             if (text := fold(w.text))
         ]
-        if entries:
-            result.append(entries)
-    return result
+        for line in reading.lines
+    ]
+    return [line for line in lines if line]
 
 
 def _uncovered(seen: _Lines, layer: _Lines) -> _Lines:
@@ -128,7 +118,7 @@ def _uncovered(seen: _Lines, layer: _Lines) -> _Lines:
     import numpy as np
 
     known = np.array([e[1:5] for line in layer for e in line], dtype=np.float32)
-    result = []
+    result: _Lines = []
     for line in seen:
         boxes = np.array([e[1:5] for e in line], dtype=np.float32)
         low = np.maximum(boxes[:, None, :2], known[None, :, :2])
@@ -144,29 +134,29 @@ def _uncovered(seen: _Lines, layer: _Lines) -> _Lines:
 
 def _blocks(layer: _Lines, seen: _Lines, width: float, height: float) -> tuple[Block, ...]:
     """Order and group the words of one page; empty without words."""
-    entries: list[_Entry] = []
+    entries: list[RawWord] = []
     groups: dict[int, list[Segment]] = {}
     chars: dict[int, int] = {}
     for lines, is_ocr in ((layer, False), (seen, True)):
         slope = _slope(lines, width, height)
         for line in lines:
             # Words of one line that are turned differently are lines of their own.
-            turns = {e.turn for e in line}
+            turns = {w.flags & _TURN for w in line}
             for turn in turns:
-                part = line if len(turns) == 1 else [e for e in line if e.turn == turn]
+                part = line if len(turns) == 1 else [w for w in line if w.flags & _TURN == turn]
                 rects = _upright(part, len(entries), width, height, ocr=is_ocr)
                 if slope:
                     rects = _level(rects, slope)
                 entries += part
                 segments = cut_line(rects, ocr=is_ocr)
                 groups.setdefault(turn, []).extend(segments)
-                chars[turn] = chars.get(turn, 0) + sum(s.chars for s in segments)
+                chars[turn] = chars.get(turn, 0) + sum([s.chars for s in segments])
     if not entries:
         return ()
     drafts: list[Draft] = []
     footers: list[Draft] = []
     for turn in sorted(groups, key=lambda t: -chars[t]):
-        tall = height if turn in (0, 180) else width
+        tall = width if turn & (1 << TURN_SHIFT) else height
         body, below = _group_blocks(groups[turn], tall, edges=not drafts)
         drafts += body
         footers += below
@@ -174,20 +164,21 @@ def _blocks(layer: _Lines, seen: _Lines, width: float, height: float) -> tuple[B
 
 
 def _upright(
-    line: Sequence[_Entry], first: int, width: float, height: float, *, ocr: bool
+    line: Sequence[RawWord], first: int, width: float, height: float, *, ocr: bool
 ) -> list[Rect]:
     """Return words as rectangles in points, the page turned so that they stand upright."""
+    scale = _OCR_EM if ocr else _LAYER_EM
+    turn = line[0].turn
     result = []
-    for word, (text, x0, y0, x1, y1, size, turn) in enumerate(line, first):
+    for word, (text, x0, y0, x1, y1, size, _) in enumerate(line, first):
         a0, a1, b0, b1 = x0 * width, x1 * width, y0 * height, y1 * height
-        if turn == 90:
+        if turn == 270:
             a0, a1, b0, b1 = height - b1, height - b0, a0, a1
         elif turn == 180:
             a0, a1, b0, b1 = width - a1, width - a0, height - b1, height - b0
-        elif turn == 270:
+        elif turn == 90:
             a0, a1, b0, b1 = b0, b1, width - a1, width - a0
-        em = size if size > 0 else (b1 - b0) * (_OCR_EM if ocr else _LAYER_EM)
-        result.append(Rect(word, text, a0, b0, a1, b1, em))
+        result.append(Rect(word, text, a0, b0, a1, b1, size or (b1 - b0) * scale))
     return result
 
 
@@ -196,6 +187,9 @@ def _slope(lines: _Lines, width: float, height: float) -> float:
     slopes = []
     for line in lines:
         if len(line) < 3:
+            continue
+        if line[0].y0 == line[-1].y0 and line[0].turn in (0, 180):
+            slopes.append(0.0)
             continue
         rects = _upright([line[0], line[-1]], 0, width, height, ocr=True)
         run = rects[1].x0 - rects[0].x0
@@ -228,11 +222,12 @@ def _group_blocks(
     return drafts, footers
 
 
-def _pack(drafts: Sequence[Draft], entries: Sequence[_Entry]) -> tuple[Block, ...]:
+def _pack(drafts: Sequence[Draft], entries: Sequence[RawWord]) -> tuple[Block, ...]:
     """Turn drafts into blocks; the boxes of the whole page are rounded in one go."""
     import numpy as np
 
-    boxes = np.array([e[1:5] for e in entries], dtype=np.float64)
+    flat = chain.from_iterable([w[1:5] for w in entries])
+    boxes = np.fromiter(flat, np.float64, 4 * len(entries)).reshape(-1, 4)
     grid = np.clip(np.rint(boxes * 65535), 0, 65535).astype("<u2")
     return tuple(
         Block(
