@@ -30,7 +30,7 @@ check: $(READY_DEV)
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check . || { echo "formatting differs: run $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --config pyproject.toml > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+	@$(BIN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 	@$(BIN)/python scripts/check.py
 
 ## bench     measure on the data folder named by PAGETRAIL_DATA

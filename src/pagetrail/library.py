@@ -7,7 +7,6 @@ needs no lock; the right to write is taken for the time of a change and given ba
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 from functools import cached_property
 from pathlib import Path
@@ -15,28 +14,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
 from .config import Settings, load_settings, workers
-from .errors import CorruptError, DamagedError, LibraryError, NotFoundError, UsageError
+from .errors import CorruptError, LibraryError, NotFoundError, UsageError
 from .index.catalogue import Catalogue
 from .index.doctor import Finding
 from .index.folder import create_folder, open_folder
 from .ingest import AddedDocument, Ingest
-from .types import Answer, Query, Ranking, Scope, split_page_id
+from .types import Answer, Query, Ranking, Scope
 from .writing import Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from PIL.Image import Image
 
     from .channels import Channels
-    from .encoders.text import TextEncoder
     from .index.folder import Folder
-    from .index.lexical import Lexical
-    from .index.segments import VectorIndex
-    from .retrieve.names import NameIndex
     from .retrieve.pipeline import Pipeline
-    from .retrieve.pointers import PointerSearch
+    from .searching import Searching
+    from .showing import PagePictures
     from .types import Citation, Document, Page
 
 __all__ = ["AddedDocument", "Finding", "Library", "open"]
@@ -80,7 +76,6 @@ class Library:
         self.settings = settings
         self._folder = folder
         self._catalogue = Catalogue(folder)
-        self._names: tuple[int, NameIndex] | None = None
 
     @property
     def path(self) -> Path:
@@ -89,8 +84,8 @@ class Library:
 
     def close(self) -> None:
         """Give files back; harmless when done twice."""
-        if "_words" in self.__dict__:
-            self._words.close()
+        if "_searching" in self.__dict__:
+            self._searching.close()
         self._catalogue.close()
 
     def __enter__(self) -> Self:
@@ -297,7 +292,7 @@ class Library:
             channels.pages,
             pages=self.settings.answer.pages,
             threshold=self.settings.answer.threshold,
-            similarity=self._similarity,
+            similarity=self._searching.similarity,
             trace=trace,
         )
 
@@ -321,52 +316,13 @@ class Library:
             NotFoundError: The page is unknown, or its file is gone.
             DocumentError: The file changed since it was added, or cannot be read.
         """
-        from PIL import Image as Pictures
-
-        name, number = split_page_id(page)
-        document = self._catalogue.document(name)
-        dpi = dpi or self.settings.documents.dpi
-        data = self._pictures.get(document.content_hash, number, dpi)
-        if data is None:
-            picture = self._draw(document, number, dpi, _several(passwords))
-            buffer = io.BytesIO()
-            picture.save(buffer, "PNG")
-            self._pictures.put(document.content_hash, number, dpi, buffer.getvalue())
-            return picture
-        with Pictures.open(io.BytesIO(data)) as stored:
-            return stored.convert("RGB")
+        return self._pictures.page(page, dpi=dpi, passwords=_several(passwords))
 
     def evidence_image(
         self, citation: Citation, *, dpi: int | None = None, passwords: str | Iterable[str] = ()
     ) -> Image:
         """Return the picture of a cited page with the citation's boxes, turned upright."""
-        from .documents.draw import draw_boxes
-
-        (page,) = self._catalogue.pages([citation.page])
-        picture = self.page_image(citation.page, dpi=dpi, passwords=passwords)
-        return draw_boxes(picture, citation.boxes, turn=page.turn)
-
-    def _draw(self, document: Document, number: int, dpi: int, passwords: Sequence[str]) -> Image:
-        from PIL import Image as Pictures
-
-        from .documents.load import open_source
-        from .index.changes import file_stamp
-
-        path, stamp = self._catalogue.location(document.id)
-        try:
-            changed = file_stamp(path) != stamp
-        except OSError as error:
-            raise NotFoundError(
-                f"{document.source} is no longer at {path}; add it again from its new place"
-            ) from error
-        if changed:
-            raise DamagedError(document.source, "the file changed since it was added; add it again")
-        settings = self.settings.documents
-        with open_source(
-            Path(path), document.source, settings=settings, passwords=passwords
-        ) as source:
-            pixels = source.image(number, dpi=dpi, max_pixels=settings.max_pixels)
-        return Pictures.fromarray(pixels)
+        return self._pictures.evidence(citation, dpi=dpi, passwords=_several(passwords))
 
     # --- upkeep ------------------------------------------------------------------------------
 
@@ -379,77 +335,32 @@ class Library:
         from .index.doctor import examine
 
         if not repair:
-            return examine(self._catalogue, self._words)
+            return examine(self._catalogue, self._searching.words)
         with self._writing() as writing:
             return writing.repair()
 
     # --- inside ------------------------------------------------------------------------------
 
     @cached_property
-    def _encoder(self) -> TextEncoder:
-        from .encoders.text import TextEncoder
+    def _pictures(self) -> PagePictures:
+        from .showing import PagePictures
 
-        return TextEncoder()
-
-    @cached_property
-    def _pictures(self) -> Any:
-        from .index.pictures import PictureStore
-
-        size = self.settings.search.page_cache_mb * 1_000_000
-        return PictureStore(self._folder.images, size)
+        return PagePictures(self._catalogue, self.settings)
 
     @cached_property
-    def _words(self) -> Lexical:
-        from .index.lexical import Lexical
+    def _searching(self) -> Searching:
+        from .searching import Searching
 
-        return Lexical(self._folder.lexical)
-
-    @cached_property
-    def _vectors(self) -> VectorIndex:
-        from .index.segments import VectorIndex
-
-        encoder = self._encoder
-        return VectorIndex(
-            self._catalogue,
-            name=encoder.name,
-            revision=encoder.revision,
-            dimension=encoder.dimension,
-        )
-
-    @cached_property
-    def _pointers(self) -> PointerSearch:
-        from .index.places import PlaceBook
-        from .retrieve.pointers import PointerSearch
-
-        return PointerSearch(PlaceBook(self._catalogue))
+        return Searching(self._catalogue)
 
     def _ready(self) -> Channels:
         """Return the channels for one question, brought up to the catalogue where possible."""
-        from .channels import Channels
-
-        if self._words.behind(self._catalogue):
+        if self._searching.behind():
             # A writer is at work and will catch up itself, or was killed and we do it. Where
             # neither holds (a read-only copy) what the index lacks is found by other channels.
             with contextlib.suppress(LibraryError), self._writing() as writing:
                 writing.catch_up()
-        return Channels(
-            self._catalogue,
-            self._words,
-            self._vectors,
-            self._encoder,
-            self._pointers,
-            self._name_index(),
-        )
-
-    def _name_index(self) -> NameIndex:
-        """Return the names of all documents, read again when the library has changed."""
-        from .retrieve.names import NameIndex
-
-        generation = self._catalogue.generation()
-        if self._names is None or self._names[0] != generation:
-            documents = ((d.id, d.name, d.title) for d in self._catalogue.documents())
-            self._names = (generation, NameIndex(documents))
-        return self._names[1]
+        return self._searching.channels()
 
     def _own(self, file: Path) -> bool:
         """Say whether a file is a part of this library, which may lie in a folder being added."""
@@ -463,11 +374,6 @@ class Library:
         from .recipes import default
 
         return default()
-
-    def _similarity(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        vectors = self._encoder.encode_queries([question, *texts]).data
-        similarities: list[float] = (vectors[1:] @ vectors[0]).tolist()
-        return similarities
 
     def _query(
         self, question: str, documents: str | Iterable[str], tags: str | Iterable[str]

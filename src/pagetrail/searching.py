@@ -1,0 +1,89 @@
+"""What questions need of a library, opened once: its indexes, its encoder, its names.
+
+Part of the composition root, beside `writing`: that one changes a library, this one reads it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .channels import Channels
+from .encoders.text import TextEncoder
+from .index.lexical import Lexical
+from .index.places import PlaceBook
+from .index.segments import VectorIndex
+from .retrieve.names import NameIndex
+from .retrieve.pointers import PointerSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .index.catalogue import Catalogue
+
+__all__ = ["Searching"]
+
+
+class Searching:
+    """A library's indexes, open for reading; each part is loaded when it is first asked."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._named: tuple[int, NameIndex] | None = None
+
+    def close(self) -> None:
+        """Give files back; harmless when nothing was opened."""
+        if "words" in self.__dict__:
+            self.words.close()
+
+    def behind(self) -> bool:
+        """Say whether the lexical index lacks something that the catalogue holds."""
+        return self.words.behind(self._catalogue)
+
+    def channels(self) -> Channels:
+        """Return the channels for one question."""
+        return Channels(
+            self._catalogue,
+            self.words,
+            self._vectors,
+            self._encoder,
+            self._pointers,
+            self._names(),
+        )
+
+    def similarity(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one cosine per text, -1..1: how near its meaning is to the question's."""
+        vectors = self._encoder.encode_queries([question, *texts]).data
+        cosines: list[float] = (vectors[1:] @ vectors[0]).tolist()
+        return cosines
+
+    @cached_property
+    def words(self) -> Lexical:
+        """The lexical index."""
+        return Lexical(self._catalogue.folder.lexical)
+
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        return TextEncoder()
+
+    @cached_property
+    def _vectors(self) -> VectorIndex:
+        encoder = self._encoder
+        return VectorIndex(
+            self._catalogue,
+            name=encoder.name,
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+        )
+
+    @cached_property
+    def _pointers(self) -> PointerSearch:
+        return PointerSearch(PlaceBook(self._catalogue))
+
+    def _names(self) -> NameIndex:
+        """Return the names of all documents, read again when the library has changed."""
+        generation = self._catalogue.generation()
+        if self._named is None or self._named[0] != generation:
+            documents = ((d.id, d.name, d.title) for d in self._catalogue.documents())
+            self._named = (generation, NameIndex(documents))
+        return self._named[1]
