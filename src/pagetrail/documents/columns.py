@@ -27,6 +27,7 @@ _TRIES = 3
 _NARROW = 0.7  # of a region's width; a wider segment stands alone in its row
 _CELL = 12  # mean characters per segment below which a side holds labels or numbers
 _SHORT = 18
+_PROSE = 15
 _EVEN = 0.7
 _LEVEL = 0.2  # of a line's height, within which two lines stand at the same height
 
@@ -98,7 +99,7 @@ def _gutters(items: list[Segment]) -> list[tuple[float, float]]:
         total += value
         cover.append(total)
     size = sorted(s.size or s.y1 - s.y0 for s in items)[len(items) // 2]
-    need = max(2, int(0.8 * size / step))
+    need = max(2, int(0.6 * size / step))
     found: list[tuple[float, float, float]] = []
     slack = 1 + len(items) // 30
     for first, last, crossing in _valleys(cover, int(_CROSSING * len(items))):
@@ -184,18 +185,36 @@ def _are_columns(sides: list[list[Segment]]) -> bool:
         return False
     lengths = [sum(s.chars for s in side) / len(side) for side in sides]
     listed = any(sum(map(_is_item, side)) >= max(2, 0.3 * len(side)) for side in sides)
-    fills = [_fill(side) for side in sides]
     if min(lengths) < _CELL and not listed:
         # Labels and numbers mean something only beside what they stand next to, unless that is
         # running text with its own lines.
-        prose = lengths.index(max(lengths))
-        if max(lengths) > 2.5 * _CELL and fills[prose] > _EVEN and len(sides[prose]) > _FEWEST:
-            return _aligned(sides[prose], sides[1 - prose]) < 0.7
+        for side, other in (sides, sides[::-1]):
+            if _is_prose(side):
+                return _aligned(side, other) < 0.75
         return not _abreast(sides)
     if listed or _aligned(few, many) < 0.6:
         return True
     # Lines of prose are about equally long; a table's cells rarely are.
-    return min(lengths) >= _SHORT and min(fills) >= _EVEN
+    return min(lengths) >= _SHORT and min(map(_fill, sides)) >= _EVEN
+
+
+def _is_prose(side: list[Segment]) -> bool:
+    """Return whether a side is one column of running text: even lines from a common edge.
+
+    Lines of sentences mostly start within one, in small letters; labels start with a capital.
+    """
+    if len(side) < 5 or sum([s.chars for s in side]) < _PROSE * len(side):
+        return False
+    edge = min([s.x0 for s in side])
+    level = sum([s.x0 - edge < 1.5 * s.size for s in side])
+    words = sum([len(s.words) for s in side])
+    inside = sum([s.text[0].islower() for s in side])
+    return (
+        level >= 0.8 * len(side)
+        and words >= 2.5 * len(side)
+        and inside >= 0.4 * len(side)
+        and _fill(side) >= _EVEN
+    )
 
 
 def _aligned(few: list[Segment], many: list[Segment]) -> float:

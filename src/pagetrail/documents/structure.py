@@ -26,6 +26,7 @@ __all__ = ["build_page"]
 
 _OCR_EM = 0.72  # font size as a share of the height of a box that OCR found
 _LAYER_EM = 0.8
+_RIM = 0.25  # of the height of an OCR line: what lies empty before and behind its ink
 _COVERED = 0.3  # an OCR word with so much of it under layer words is known already
 
 
@@ -145,7 +146,9 @@ def _blocks(layer: _Lines, seen: _Lines, width: float, height: float) -> tuple[B
             for turn in turns:
                 part = line if len(turns) == 1 else [w for w in line if w.flags & _TURN == turn]
                 rects = _upright(part, len(entries), width, height, ocr=is_ocr)
-                if slope:
+                if is_ocr:
+                    rects = _trimmed(_level(rects, slope) if slope else rects)
+                elif slope:
                     rects = _level(rects, slope)
                 entries += part
                 segments = cut_line(rects, ocr=is_ocr)
@@ -198,6 +201,16 @@ def _slope(lines: _Lines, width: float, height: float) -> float:
             slopes.append(fall / run)
     slope = median(slopes) if len(slopes) >= 3 else 0.0
     return slope if 0.003 < abs(slope) < 0.2 else 0.0
+
+
+def _trimmed(rects: list[Rect]) -> list[Rect]:
+    """Take off the rim that a detector leaves around a line; columns would nearly touch."""
+    rim = _RIM * (rects[0].y1 - rects[0].y0)
+    first = rects[0]
+    rects[0] = first._replace(x0=min(first.x0 + rim, (first.x0 + first.x1) / 2))
+    last = rects[-1]
+    rects[-1] = last._replace(x1=max(last.x1 - rim, (last.x0 + last.x1) / 2))
+    return rects
 
 
 def _level(rects: list[Rect], slope: float) -> list[Rect]:
