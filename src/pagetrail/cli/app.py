@@ -54,6 +54,7 @@ LibraryOption = Annotated[
         "-l",
         help="The library's folder. [env var: PAGETRAIL_LIBRARY; default: pagetrail-library]",
         metavar="DIR",
+        readable=False,  # the library says better what is wrong with it
         callback=_or_root,
     ),
 ]
@@ -90,6 +91,7 @@ QuestionsOption = Annotated[
     typer.Option(
         "--questions",
         metavar="FILE.jsonl",
+        readable=False,
         help="Many questions: a JSON object a line with id, question and optional document. "
         "Prints a JSON line for each.",
     ),
@@ -122,6 +124,7 @@ def _root(
             envvar="PAGETRAIL_LIBRARY",
             help="The library's folder.",
             metavar="DIR",
+            readable=False,
         ),
     ] = Path("pagetrail-library"),
 ) -> None:
@@ -131,6 +134,15 @@ def _root(
         raise typer.Exit
 
 
+def _run() -> None:
+    try:
+        app(prog_name="pagetrail")
+    except SystemExit as stop:
+        if stop.code == 130:  # the way in which typer tells of Ctrl-C
+            raise KeyboardInterrupt from stop
+        raise
+
+
 def main() -> None:
     """Run the command line; errors made on purpose become one line and an exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -138,7 +150,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="pagetrail")
+        _run()
     except UsageError as error:
         say(f"pagetrail: {error}")
         sys.exit(2)

@@ -17,7 +17,10 @@ __all__ = ["add", "list_", "remove", "show", "tag"]
 @app.command()
 def add(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files and folders; folders are searched.", metavar="PATH")
+        list[Path],
+        typer.Argument(
+            help="Files and folders; folders are searched.", metavar="PATH", readable=False
+        ),
     ],
     library: LibraryOption = None,
     tag: Annotated[
@@ -120,7 +123,12 @@ def show(
     ] = None,
     image: Annotated[
         Path | None,
-        typer.Option("--image", metavar="FILE.png", help="Write the page's picture here."),
+        typer.Option(
+            "--image",
+            metavar="FILE.png",
+            readable=False,
+            help="Write the page's picture here.",
+        ),
     ] = None,
     password: PasswordOption = None,
     library: LibraryOption = None,

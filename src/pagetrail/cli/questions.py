@@ -68,6 +68,7 @@ def ask(
         typer.Option(
             "--evidence-image",
             metavar="FILE.png",
+            readable=False,
             help="Write the cited page with its boxes drawn.",
         ),
     ] = None,
@@ -78,20 +79,28 @@ def ask(
     if evidence_image is not None and questions is not None:
         raise UsageError("--evidence-image goes with one question, not with --questions")
 
+    answers: list[Answer] = []
+
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
-        answer = target.ask(text, documents=documents, tags=tag or ())
-        if evidence_image is not None:
-            _write_evidence(target, answer, evidence_image, password or [])
-        return target.view(answer), answer_text(target, answer)
+        answers[:] = [target.ask(text, documents=documents, tags=tag or ())]
+        return target.view(answers[0]), answer_text(target, answers[0])
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
+    if evidence_image is not None:
+        _write_evidence(library, answers[0], evidence_image, password or [])
 
 
-def _write_evidence(target: Library, answer: Answer, path: Path, passwords: list[str]) -> None:
+def _write_evidence(library: Path | None, answer: Answer, path: Path, passwords: list[str]) -> None:
+    """Write the picture of an answer that was printed; without the file the answer stays."""
     if not answer.citations:
         say("no page is cited, so no picture was written")
         return
-    save(target.evidence_image(answer.citations[0], passwords=passwords), path)
+    try:
+        with library_at(library) as target:
+            save(target.evidence_image(answer.citations[0], passwords=passwords), path)
+    except PagetrailError as error:
+        say(f"no picture was written: {error}")
+        raise typer.Exit(3) from error
 
 
 def _answer_all(
