@@ -89,6 +89,12 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         ConfigError: A key is unknown or a value is out of bounds; every fault is named.
     """
+    sections = ", ".join(Settings.model_fields)
+    for name in os.environ:
+        section, separator, _ = name.removeprefix("PAGETRAIL_").partition("__")
+        known = section.lower() in Settings.model_fields
+        if name.startswith("PAGETRAIL_") and separator and not known:
+            raise ConfigError(f"bad settings: {name}: no such section; there are {sections}")
     try:
         return Settings(**overrides)
     except ValidationError as error:
@@ -98,6 +104,9 @@ def load_settings(**overrides: Any) -> Settings:
         raise ConfigError(f"bad settings: {faults}") from error
     except ValueError as error:  # malformed TOML
         raise ConfigError(f"bad settings file: {error}") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigError(f"bad settings file: {error.filename}: {reason}") from error
 
 
 def workers(settings: DocumentSettings) -> int:

@@ -54,6 +54,10 @@ def open(
     settings = settings or load_settings()
     try:
         place = create_folder(root, version=__version__) if create else open_folder(root)
+        for part in (place.segments, place.lexical, place.images):
+            # Some ways of copying leave empty folders out; on a read-only disk readers tell.
+            with contextlib.suppress(PermissionError):
+                part.mkdir(exist_ok=True)
         if _blank(place) and any(place.segments.iterdir()):
             # SQLite takes an empty file for a new database, and all content would seem removed.
             raise CorruptError(f"{place.catalogue} is missing or empty; restore it from a backup")
@@ -75,7 +79,7 @@ class Library:
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self.settings = settings
         self._folder = folder
-        self._catalogue = Catalogue(folder)
+        self._open: Catalogue | None = Catalogue(folder)
 
     @property
     def path(self) -> Path:
@@ -86,7 +90,9 @@ class Library:
         """Give files back; harmless when done twice."""
         if "_searching" in self.__dict__:
             self._searching.close()
-        self._catalogue.close()
+        if self._open is not None:
+            self._open.close()
+        self._open = None
 
     def __enter__(self) -> Self:
         return self
@@ -260,10 +266,13 @@ class Library:
             pipeline: How to search; the default recipe when not given.
 
         Raises:
-            UsageError: The question is empty or too long, or a name means several documents.
+            UsageError: The question is empty or too long, a name means several documents, or the
+                limit is below 1.
             NotFoundError: A document is unknown.
             ScopeError: No document has such a tag.
         """
+        if limit < 1:
+            raise UsageError(f"the limit is {limit}; at least 1 page must be asked for")
         query = self._query(question, documents, tags)
         ranking, _ = (pipeline or self._recipe()).run(query, self._ready())
         return Ranking(query, ranking.hits[:limit])
@@ -312,7 +321,13 @@ class Library:
     ) -> Image:
         """Return the picture of a page (by page id) as displayed, RGB.
 
+        Args:
+            page: A page id.
+            dpi: 36 to 600; as in the settings when not given.
+            passwords: Tried when the file is encrypted.
+
         Raises:
+            UsageError: The resolution is out of range.
             NotFoundError: The page is unknown, or its file is gone.
             DocumentError: The file changed since it was added, or cannot be read.
         """
@@ -340,6 +355,12 @@ class Library:
             return writing.repair()
 
     # --- inside ------------------------------------------------------------------------------
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        if self._open is None:
+            raise UsageError(f"the library {self.path} was closed; open it again")
+        return self._open
 
     @cached_property
     def _pictures(self) -> PagePictures:

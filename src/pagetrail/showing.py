@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .documents.draw import draw_boxes
 from .documents.load import open_source
-from .errors import DamagedError, NotFoundError
+from .errors import DamagedError, NotFoundError, UsageError
 from .index.changes import file_stamp
 from .index.pictures import PictureStore
 from .types import split_page_id
@@ -46,14 +46,20 @@ class PagePictures:
         """Return a page as displayed, RGB, at ``dpi`` or the resolution of the settings.
 
         Raises:
+            UsageError: The resolution is not one of 36 to 600 dpi.
             NotFoundError: The page is unknown, or its file is gone.
             DocumentError: The file changed since it was added, or cannot be read.
         """
         from PIL import Image as Pictures
 
+        self._catalogue.keys([page])  # says what is wrong with an id
         name, number = split_page_id(page)
         document = self._catalogue.document(name)
-        dpi = dpi or self._settings.dpi
+        if number > document.page_count:
+            raise NotFoundError(f"{document.source} has {document.page_count} pages")
+        dpi = self._settings.dpi if dpi is None else dpi
+        if not 36 <= dpi <= 600:
+            raise UsageError(f"{dpi} dpi asked for; pictures have 36 to 600")
         data = self._store.get(document.content_hash, number, dpi)
         if data is None:
             picture = self._draw(document, number, dpi, passwords)

@@ -47,6 +47,12 @@ def _or_root(context: typer.Context, value: Path | None) -> Path:
     return value or root
 
 
+def _or_environment(value: list[str] | None) -> list[str]:
+    # Not through `envvar`, which would take a password with a space in it for two.
+    given = os.environ.get("PAGETRAIL_PASSWORD")
+    return value or ([given] if given else [])
+
+
 LibraryOption = Annotated[
     Path | None,
     typer.Option(
@@ -82,8 +88,8 @@ PasswordOption = Annotated[
     typer.Option(
         "--password",
         metavar="PASSWORD",
-        help="Try this password on encrypted files; may be repeated.",
-        envvar="PAGETRAIL_PASSWORD",
+        help="Try this password on encrypted files; may be repeated. [env var: PAGETRAIL_PASSWORD]",
+        callback=_or_environment,
     ),
 ]
 QuestionsOption = Annotated[

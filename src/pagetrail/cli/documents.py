@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,10 @@ def add(
 ) -> None:
     """Add files and folders. Unchanged files cost nothing, changed ones replace what was there."""
     counts = {"indexed": 0, "partial": 0, "failed": 0}
-    with library_at(library, write=True) as target, progress(enabled=not as_json) as tick:
+    with (
+        library_at(library, write=True) as target,
+        progress(enabled=not as_json or not sys.stdout.isatty()) as tick,
+    ):
         for result in target.add_iter(
             paths, tags=tag or (), passwords=password or (), retry=retry, progress=tick
         ):

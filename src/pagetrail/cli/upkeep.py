@@ -12,7 +12,7 @@ from .output import data, line, say, tell
 
 __all__ = ["config_show", "doctor"]
 
-config_app = typer.Typer(help="Settings and where they come from.", no_args_is_help=True)
+config_app = typer.Typer(help="Look at the settings.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 
 
@@ -48,4 +48,4 @@ def config_show(as_json: JsonOption = False) -> None:
     for section, values in settings.items():
         typer.echo(f"[{section}]")
         for key, value in values.items():
-            typer.echo(f"{key} = {json.dumps(value) if value is not None else '# unset'}")
+            tell(f"# {key} is unset" if value is None else f"{key} = {json.dumps(value)}")
