@@ -63,32 +63,40 @@ def resident_mib(pids: list[int]) -> float:
     return total / 1024
 
 
+def watch(added: Path, library: Path, *, ocr: bool) -> tuple[float, int]:
+    """Add something with the command line and return the peak in MiB and the exit code."""
+    command = [sys.executable, "-m", "pagetrail.cli", "add", str(added), "--library", str(library)]
+    process = subprocess.Popen(command, env={**os.environ, "PAGETRAIL_DOCUMENTS__OCR": str(ocr)})
+    peak = 0.0
+    while process.poll() is None:
+        peak = max(peak, resident_mib(tree(process.pid)))
+        time.sleep(0.2)
+    return peak, process.returncode
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--ocr", action="store_true", help="read image-only pages as well")
+    parser.add_argument("--documents", type=Path, help="add this folder instead of the long PDF")
+    parser.add_argument("--library", type=Path, help="keep the library here")
     options = parser.parse_args()
     data = Path(os.environ.get("PAGETRAIL_DATA", "")) / "mmlongbench-dev" / "docs"
     if "PAGETRAIL_DATA" not in os.environ or not data.is_dir():
         print("PAGETRAIL_DATA names no folder with mmlongbench-dev; nothing was measured")
         return
     with tempfile.TemporaryDirectory() as root:
-        long = Path(root) / "long.pdf"
-        make_long(data, long, options.pages)
-        ocr = str(options.ocr).lower()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pagetrail.cli", "add", str(long), "--library", f"{root}/l"],
-            env={**os.environ, "PAGETRAIL_DOCUMENTS__OCR": ocr},
-        )
-        peak = 0.0
-        while process.poll() is None:
-            peak = max(peak, resident_mib(tree(process.pid)))
-            time.sleep(0.2)
-        size = long.stat().st_size / 2**20
+        added = options.documents or Path(root) / "long.pdf"
+        if options.documents is None:
+            make_long(data, added, options.pages)
+        peak, code = watch(added, options.library or Path(root) / "library", ocr=options.ocr)
+    what = options.documents or f"a PDF of {options.pages} pages"
     verdict = "within" if peak < LIMIT_MIB else "OVER"
-    print(f"{options.pages} pages, {size:.0f} MiB, OCR {ocr}: peak {peak:.0f} MiB of the process")
-    print(f"tree, {verdict} the limit of {LIMIT_MIB} MiB; exit code {process.returncode}")
+    print(
+        f"adding {what}, OCR {'on' if options.ocr else 'off'}: peak {peak:.0f} MiB of the process"
+    )
+    print(f"tree, {verdict} the limit of {LIMIT_MIB} MiB; exit code {code}")
 
 
 if __name__ == "__main__":
