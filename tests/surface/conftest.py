@@ -1,11 +1,17 @@
-"""The command line run in this process: arguments in, exit code and both streams out."""
+"""The command line run in this process: arguments in, exit code and both streams out.
+
+Filling a library starts worker processes and takes seconds, so one is filled for all tests; each
+test that asks for `filled` works on a copy of it.
+"""
 
 import json
+import shutil
 import sys
 from dataclasses import dataclass
 
 import pytest
 
+import pagetrail as package
 from pagetrail.cli import main
 
 
@@ -40,10 +46,8 @@ def pagetrail(capsys, monkeypatch, tmp_path):
     return run
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A folder of small documents about ferries, one of them broken."""
-    root = tmp_path / "documents"
+def write_documents(root):
+    """Write small documents about ferries into a folder, one of them broken."""
     (root / "north").mkdir(parents=True)
     (root / "south").mkdir()
     (root / "north" / "report.md").write_text(
@@ -54,4 +58,29 @@ def folder(tmp_path):
         "# Southern line\n\nThe southern line carried 91,700 passengers in 2024.\n"
     )
     (root / "broken.pdf").write_bytes(b"%PDF-1.7\nthis is no document\n")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of documents that the test may change; nothing of it is added."""
+    root = tmp_path / "documents"
+    write_documents(root)
     return root
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory):
+    """Documents and a library that holds those of north and south; nobody changes either."""
+    root = tmp_path_factory.mktemp("stock")
+    write_documents(root / "documents")
+    settings = package.load_settings(documents={"workers": 1})
+    with package.open(root / "library", settings=settings) as library:
+        library.add([root / "documents" / "north", root / "documents" / "south"])
+    return root
+
+
+@pytest.fixture
+def filled(stock, tmp_path):
+    """The stock's documents, which the test must not change, with a library that it may."""
+    shutil.copytree(stock / "library", tmp_path / "library")
+    return stock / "documents"

@@ -5,22 +5,15 @@ import json
 import pytest
 
 
-@pytest.fixture
-def filled(pagetrail, folder):
-    result = pagetrail("add", folder / "north", folder / "south", "--json")
-    assert result.code == 0, result.err
-    return folder
-
-
 def test_add_prints_a_line_per_document_and_says_what_failed(pagetrail, folder):
     result = pagetrail("add", folder, "--json")
     assert result.code == 3
     rows = {row["document"]: row for row in result.rows}
     assert set(rows) == {str(p) for p in folder.rglob("*.*")}
     for row in result.rows:
-        assert set(row) == {
+        assert list(row) == [
             "document", "status", "reason", "pages", "pages_failed", "seconds",
-        }  # fmt: skip
+        ]  # fmt: skip
     broken = rows[str(folder / "broken.pdf")]
     assert broken["status"] == "failed"
     assert broken["reason"]
@@ -65,8 +58,8 @@ def test_a_link_to_nothing_is_told_and_stops_nothing(pagetrail, folder):
     }
 
 
-def test_a_picture_that_cannot_be_written_is_one_clear_line(pagetrail, filled):
-    target = filled / "no" / "such" / "folder" / "page.png"
+def test_a_picture_that_cannot_be_written_is_one_clear_line(pagetrail, filled, tmp_path):
+    target = tmp_path / "no" / "such" / "folder" / "page.png"
     result = pagetrail("show", filled / "north" / "report.md", 1, "--image", target)
     assert result.code == 2
     assert str(target) in result.err
@@ -76,9 +69,9 @@ def test_search_json_is_the_contract(pagetrail, filled):
     result = pagetrail("search", "How many passengers did the northern line carry?", "--json")
     assert result.code == 0
     (view,) = result.rows
-    assert set(view) == {"query", "hits"}
+    assert list(view) == ["query", "hits"]
     first = view["hits"][0]
-    assert set(first) == {"document", "page", "label", "score", "parts", "via"}
+    assert list(first) == ["document", "page", "label", "score", "parts", "via"]
     assert (first["document"], first["page"], first["label"]) == (
         str(filled / "north" / "report.md"), 1, None,
     )  # fmt: skip
@@ -89,14 +82,19 @@ def test_ask_json_is_the_contract_and_the_quote_is_on_the_page(pagetrail, filled
     result = pagetrail("ask", "How many passengers did the northern line carry in 2024?", "--json")
     assert result.code == 0
     (view,) = result.rows
-    assert set(view) == {
+    assert list(view) == [
         "question", "answer", "abstained", "reason", "confidence", "source", "citations",
         "pages_considered", "cost",
-    }  # fmt: skip
+    ]  # fmt: skip
+    assert [type(view[key]) for key in ("answer", "abstained", "reason", "confidence")] == [
+        str, bool, str, float,
+    ]  # fmt: skip
+    assert view["source"] == "evidence"
+    assert list(view["cost"]) == ["calls", "tokens", "seconds", "cache_hits"]
     assert not view["abstained"]
     assert "48,200" in view["answer"]
     (citation, *_) = view["citations"]
-    assert set(citation) == {"document", "page", "label", "boxes", "quote", "verified"}
+    assert list(citation) == ["document", "page", "label", "boxes", "quote", "verified"]
     assert citation["verified"] is True
     assert citation["document"] == str(filled / "north" / "report.md")
     assert "48,200" in citation["quote"]
@@ -132,11 +130,12 @@ def test_many_questions_in_order_and_a_bad_line_stops_nothing(pagetrail, filled,
     assert "no-such-file.pdf" in result.rows[3]["error"]
 
 
-def test_scope_by_document_and_by_tag(pagetrail, folder):
-    pagetrail("add", folder / "north", "--tag", "n")
-    pagetrail("add", folder / "south", "--tag", "s")
+def test_scope_by_document_and_by_tag(pagetrail, filled):
+    assert pagetrail("tag", filled / "north" / "report.md", "--add", "n").code == 0
+    again = pagetrail("add", filled / "south", "--tag", "s")
+    assert "unchanged" in again.err
     by_tag = pagetrail("search", "passengers", "--tag", "s", "--json").rows[0]["hits"]
-    assert {hit["document"] for hit in by_tag} == {str(folder / "south" / "report.md")}
+    assert {hit["document"] for hit in by_tag} == {str(filled / "south" / "report.md")}
     ambiguous = pagetrail("search", "passengers", "--document", "report.md", "--json")
     assert ambiguous.code == 2
     assert "north" in ambiguous.err
@@ -152,8 +151,9 @@ def test_a_removed_document_is_gone_from_every_answer(pagetrail, filled):
     assert pagetrail("remove", filled / "north" / "report.md").code == 2
 
 
-def test_a_replaced_file_never_shows_its_old_text(pagetrail, filled):
-    path = filled / "north" / "report.md"
+def test_a_replaced_file_never_shows_its_old_text(pagetrail, folder):
+    path = folder / "north" / "report.md"
+    assert pagetrail("add", folder / "north", folder / "south").code == 0
     path.write_text("# Northern line\n\nService was suspended after the storm of 2025.\n")
     assert pagetrail("add", path).code == 0
     assert "48,200" not in json.dumps(pagetrail("ask", "northern passengers", "--json").rows)

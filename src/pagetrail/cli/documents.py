@@ -17,11 +17,9 @@ __all__ = ["add", "list_", "remove", "show", "tag"]
 
 @app.command()
 def add(
+    # Strings: as a path, an empty name (an unset variable) would be the current folder.
     paths: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Files and folders; folders are searched.", metavar="PATH", readable=False
-        ),
+        list[str], typer.Argument(help="Files and folders; folders are searched.", metavar="PATH")
     ],
     library: LibraryOption = None,
     tag: Annotated[
@@ -51,7 +49,7 @@ def add(
     if not as_json:
         say("{indexed} indexed, {partial} partly, {failed} failed".format(**counts))
     if not sum(counts.values()):
-        raise UsageError("nothing to add: no readable file under " + ", ".join(map(str, paths)))
+        raise UsageError("nothing to add: no readable file under " + ", ".join(paths))
     if counts["failed"] == sum(counts.values()):
         raise typer.Exit(1)
     if counts["failed"] or counts["partial"]:
