@@ -7,6 +7,7 @@ writes next catches up.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -113,4 +114,9 @@ class Writing:
         """Find what is wrong, mend what can be mended, and return all of it."""
         findings = examine(self.catalogue, self.words, repair=True)
         self.catch_up()
-        return findings
+        self.words.commit(self.catalogue)
+        left = examine(self.catalogue, self.words)
+        return [
+            finding if finding.repaired or finding in left else replace(finding, repaired=True)
+            for finding in findings
+        ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalogue", "View"]
 
-_INTERRUPTED = "adding it was interrupted; add it again to go on"
+_INTERRUPTED = "unless it is being added right now, add it again to go on"
 _SELECT = (
     "SELECT serial, id, source, content_hash, state, status, page_count, stored, info "
     "FROM documents WHERE state != 'staged' AND "

@@ -234,7 +234,7 @@ def _lexical(catalogue: Catalogue, lexical: Lexical, *, repair: bool) -> Iterato
         behind = lexical.behind(catalogue)
         counts = lexical.counts()
     except CorruptError as error:
-        yield Finding("error", str(error), "run doctor --repair")
+        yield Finding("error", str(error))  # the message says what to do
         return
     if behind:
         if repair:

@@ -74,7 +74,7 @@ def create_folder(root: Path, *, version: str) -> Folder:
         VersionError: It holds a library of a newer format.
     """
     folder = Folder(root)
-    if folder.manifest.exists():
+    if folder.manifest.exists() or folder.catalogue.exists():
         return open_folder(root)
     try:
         root.mkdir(parents=True, exist_ok=True)

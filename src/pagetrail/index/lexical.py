@@ -13,7 +13,9 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,7 +35,6 @@ from .keys import split_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from ..types import Page
     from .catalogue import Catalogue
@@ -247,6 +248,7 @@ class _Index:
         self._index: Any = None
         self._searcher: Any = None
         self._stamp: tuple[int, int] | None = None
+        self._links: tempfile.TemporaryDirectory[str] | None = None
         self.mark = Mark()
         self.seq = self.removal = 0
 
@@ -268,12 +270,28 @@ class _Index:
             self._stamp = stat.st_mtime_ns, stat.st_ino
         return self
 
+    def _place(self) -> Path:
+        """Return where to open the index: tantivy locks the folder even to read it.
+
+        Where that is not allowed (a read-only disk) it gets a folder of links to the files.
+        """
+        if os.access(self._path, os.W_OK):
+            return self._path
+        self._links = tempfile.TemporaryDirectory(prefix="pagetrail-")
+        for file in self._path.iterdir():
+            if not file.name.endswith(".lock"):
+                (Path(self._links.name) / file.name).symlink_to(file.resolve())
+        return Path(self._links.name)
+
     def _attach(self) -> None:
         import tantivy
 
+        if self._links is not None:
+            self._index = None  # the links are those of an older state
+
         try:
             if self._index is None:
-                self._index = tantivy.Index.open(str(self._path))
+                self._index = tantivy.Index.open(str(self._place()))
                 self._index.register_tokenizer("terms", analyzer())
                 self._index.register_tokenizer("pairs", pair_analyzer())
                 self._index.config_reader("manual")
@@ -319,6 +337,9 @@ class _Index:
             with contextlib.suppress(ValueError):
                 writer.rollback()
                 writer.wait_merging_threads()
+        if self._links is not None:
+            self._links.cleanup()
+            self._links = self._index = None
         self.seq, self.removal = self.mark.seq, self.mark.removal
 
     def count(self) -> int:

@@ -178,3 +178,16 @@ def test_empty_pages_are_taken_in_and_never_found(shelf: Any, make_page: Any) ->
     shelf.catch_up()
     assert not shelf.lexical.behind(shelf.catalogue)
     assert len(shelf.words("x")) == 1
+
+
+def test_a_folder_that_cannot_be_written_to_is_searched_all_the_same(
+    shelf: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = shelf.add("a.pdf", "nothing here", "the lighthouse stands on a rock")
+    monkeypatch.setattr("pagetrail.index.lexical.os.access", lambda path, mode: False)
+    lexical = Lexical(shelf.catalogue.folder.lexical)
+    try:
+        result = lexical.search("lighthouse", "pages", limit=5)
+        assert shelf.catalogue.view().page_id(int(result.keys[0])) == f"{document}#p0002"
+    finally:
+        lexical.close()
