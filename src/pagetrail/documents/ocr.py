@@ -29,7 +29,7 @@ _STRIP = 2.5  # height to width from which a picture is read in tiles
 _SAMPLE = 4  # lines that tell which way up a page lies
 _SURE = 0.9  # mean confidence of an upright sample
 _MARGIN = 0.08
-_SLACK = 0.06  # of the line's height, by which a word's box is made longer at both ends
+_SLACK = 0.08  # of the line's height, by which a word's box is made longer at both ends
 _LOWEST = 0.5  # lines read with less confidence are noise
 
 

@@ -15,7 +15,8 @@ __all__ = ["Line", "Recogniser", "split_words"]
 
 _HEIGHT = 48  # pixels, fixed by the model
 _STRIDE = 8  # pixels of width per step of its output
-_LAG = 0.0  # from the start of a step to the middle of the character it names, in steps
+_RIM = 5  # pixels
+_FAINT = 0.35  # of a line's usual contrast: less is no ink
 _PADDING = 16  # grey pixels behind the line; cut off sharply, last characters are lost
 _NARROWEST = 64
 _WIDEST = 6400
@@ -32,6 +33,7 @@ class Line(NamedTuple):
         centres: Where each character stands, in fractions of the line's length.
         confidence: Mean probability of its characters, 0..1; 0 when nothing was read.
         height: Its height in fractions of its length.
+        gaps: Where nothing is drawn: start and end of each empty stretch, in the same fractions.
         reverse: It was read from the far end of the cut-out.
     """
 
@@ -39,6 +41,7 @@ class Line(NamedTuple):
     centres: tuple[float, ...]
     confidence: float
     height: float = 0.0
+    gaps: tuple[tuple[float, float], ...] = ()
     reverse: bool = False
 
 
@@ -77,6 +80,7 @@ class Recogniser:
         import numpy as np
 
         pixels, width = _normalise(crop)
+        gaps = _gaps(pixels[0, 1, :, :width])
         (steps,) = self._session.run(None, {self._input: pixels})[0]
         best = steps.argmax(axis=1)
         # Greedy CTC: repeats are one character, class 0 is the blank between them.
@@ -86,9 +90,20 @@ class Recogniser:
         if not len(places):
             return Line("", (), 0.0)
         text = "".join(self._characters[i] for i in best[places])
-        centres = np.clip((places + _LAG) * _STRIDE / width, 0.0, 1.0)
+        centres = np.minimum(places * _STRIDE / width, 1.0)
         confidence = float(steps[places, best[places]].mean())
-        return Line(text, tuple(centres.tolist()), confidence, _HEIGHT / width)
+        return Line(text, tuple(centres.tolist()), confidence, _HEIGHT / width, gaps)
+
+
+def _gaps(picture: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Return the empty stretches of a line's picture, one channel ``[48, width]``."""
+    import numpy as np
+
+    # The rim shows tails of the neighbouring lines.
+    contrast = np.ptp(picture[_RIM:-_RIM], axis=0)
+    empty = contrast < _FAINT * np.percentile(contrast, 90)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], empty, [0])))) / max(len(empty), 1)
+    return tuple((float(a), float(b)) for a, b in edges.reshape(-1, 2))
 
 
 def _normalise(crop: np.ndarray) -> tuple[np.ndarray, int]:
@@ -124,7 +139,7 @@ def split_words(line: Line) -> Iterator[tuple[str, float, float]]:
         edge: float | None = None
         after = index
         if text[index].isspace():
-            edge, after = centres[index], index + 1
+            edge, after = _snapped(line, centres[index]), index + 1
         elif (
             index > first
             and usual
@@ -132,11 +147,26 @@ def split_words(line: Line) -> Iterator[tuple[str, float, float]]:
             and _spaced(text[index - 1])
             and _spaced(text[index])
         ):
-            edge = (centres[index] + centres[index - 1]) / 2
+            edge = _snapped(line, (centres[index] + centres[index - 1]) / 2)
         if edge is not None:
             if text[first:index].strip():
                 yield text[first:index].strip(), start, edge
             first, start = after, edge
+
+
+def _snapped(line: Line, place: float) -> float:
+    """Return the middle of the white space nearest to a place between two words.
+
+    The model names a character up to a step early or late; the picture knows better.
+    """
+    reach = 0.5 * line.height
+    best, worth = place, 0.0
+    for start, end in line.gaps:
+        middle = (start + end) / 2
+        away = max(0.0, start - place, place - end)
+        if away < reach and start > 0 and end < 1 and end - start - 0.3 * away > worth:
+            best, worth = middle, end - start - 0.3 * away
+    return best
 
 
 def _usual_step(line: Line) -> float:

@@ -130,3 +130,8 @@ def test_split_words_finds_lost_spaces_but_leaves_dense_words() -> None:
 def test_split_words_of_nothing() -> None:
     assert list(split_words(Line("", (), 0.0))) == []
     assert list(split_words(Line("  ", (0.2, 0.8), 0.9, 0.1))) == []
+
+
+def test_word_edges_move_to_the_white_space_nearby() -> None:
+    line = Line("ab cd", (0.1, 0.2, 0.45, 0.8, 0.9), 1.0, 0.2, gaps=((0.0, 0.05), (0.5, 0.6)))
+    assert [b for _, _, b in split_words(line)] == [pytest.approx(0.55), 1.0]
