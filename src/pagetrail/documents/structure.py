@@ -62,16 +62,9 @@ def build_page(
     """
     layer = _layer_lines(lines)
     seen = _ocr_lines(ocr) if ocr is not None else []
-    notes = []
-    if verdict.trusted:
-        added = _uncovered(seen, layer) if layer else seen
-        blocks = _blocks(layer, added, width, height)
-        alternate: tuple[Block, ...] = ()
-    else:
-        blocks = _blocks([], seen, width, height)
-        alternate = _blocks(layer, [], width, height)
-        if layer:
-            notes.append(f"The text layer is not used: {verdict.reason}.")
+    blocks, alternate = _readings(layer, seen, verdict, width, height)
+    ignored = bool(layer) and not verdict.trusted
+    notes = (f"The text layer is not used: {verdict.reason}.",) if ignored else ()
     from_ocr = sum(len(b.text) if b.source == "ocr" else -len(b.text) for b in blocks)
     return Page(
         document=document,
@@ -85,8 +78,18 @@ def build_page(
         alternate=alternate,
         links=tuple(links),
         references=find_references(blocks),
-        notes=tuple(notes),
+        notes=notes,
     )
+
+
+def _readings(
+    layer: _Lines, seen: _Lines, verdict: LayerVerdict, width: float, height: float
+) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Return the blocks to use and, where a layer is not trusted, its blocks as the alternate."""
+    if verdict.trusted:
+        added = _uncovered(seen, layer) if layer else seen
+        return _blocks(layer, added, width, height), ()
+    return _blocks([], seen, width, height), _blocks(layer, [], width, height)
 
 
 def _layer_lines(lines: Iterable[Sequence[RawWord]]) -> _Lines:
