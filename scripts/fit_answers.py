@@ -42,18 +42,30 @@ WEIGHTS = ROOT / "src" / "pagetrail" / "answer" / "weights.json"
 GROUPS = ("quantity", "phrase", "sentence")
 # Weights set by judgement before any were fitted; a fit is pulled towards them.
 _COMMON = {"unit": 2.0, "own": 0.5, "covered": 1.0, "prior": 0.8, "order": 0.5, "near": 0.8}
-_COMMON |= {"similarity": 1.0}
+_COMMON |= {"similarity": 1.0, "pair": 1.0, "field": 1.0, "tile": 0.5, "run": 0.5}
+_COMMON |= {"opens": -0.5, "label_cell": -0.5, "digits": -1.5, "letterless": -1.5}
+_COMMON |= {"ragged": -0.5, "member": 1.0}
+# A heading or caption may hold a figure that is asked for, but hardly a phrase.
+_HEADING = {"heading": -1.0}
 START: dict[str, dict[str, float]] = {
     "quantity": _COMMON | {"fit": 1.5, "near": 1.5, "echo": -1.0, "length": -0.3, "head": 0.3},
     "phrase": _COMMON
+    | _HEADING
     | {"fit": 1.2, "echo": -1.5, "length": -0.8, "head": 0.3, "proper": 0.8, "listed": 0.8}
     | {"extreme": 1.0, "cell": 0.3, "next": 0.3}
     | {"code": 1.0, "email": 2.0, "link": 2.0, "phone": 2.0},
-    "sentence": _COMMON | {"fit": 0.5, "length": -0.8, "tight": 0.5, "whole": 0.5},
+    "sentence": _COMMON
+    | _HEADING
+    | {"fit": 0.5, "length": -0.8, "tight": 0.5, "whole": 0.5, "extreme": 1.0},
 }
+SPEAKS_FOR = {"draft_" + n for n in _COMMON if _COMMON[n] > 0} | {"margin", "lead", "same_page"}
+SPEAKS_FOR |= {"draft_fit", "draft_tight", "draft_agree", "draft_rest"}
+SPEAKS_AGAINST = {"draft_" + n for n in _COMMON if _COMMON[n] < 0} | {"missing", "missing_name"}
+SPEAKS_AGAINST |= {"computed", "visual"}
 FOLDS = 5
 KEPT = 80  # candidates per question that enter the fit
-PENALTY, GATE_PENALTY = 10.0, 3.0
+FEWEST = 20  # answers shown from which their mean rightness counts
+PENALTY, GATE_PENALTY = 3.0, 3.0
 MAIN_WEIGHT = 2.0  # of a question of the main set against one of the single-page set
 
 
@@ -131,10 +143,11 @@ def folds_of(cases: Sequence[Case]) -> np.ndarray:
 def fit_ranker(cases: Sequence[Case], start: dict[str, float]) -> dict[str, float]:
     """Fit one group's weights: the softmax over the candidates shall fall on right ones.
 
-    The ridge pulls towards ``start``, weights set by judgement, so that little data moves little.
+    The ridge pulls towards ``start``, weights set by judgement, so that little data moves little,
+    and what judgement says speaks for (or against) an answer never comes to speak the other way.
     """
     cases = [c for c in cases if max(c.gains, default=0.0) > 0]
-    names = sorted({name for c in cases for _, f in c.found for name in f})
+    names = sorted({name for c in cases for _, f in c.found for name in f} | set(start))
     prior = np.array([start.get(name, 0.0) for name in names])
     place = {name: i for i, name in enumerate(names)}
     x = np.zeros((len(cases), KEPT, len(names)))
@@ -169,12 +182,13 @@ def fit_ranker(cases: Sequence[Case], start: dict[str, float]) -> dict[str, floa
 def climb(
     slope: Callable[[np.ndarray], np.ndarray], start: np.ndarray, steps: int = 250
 ) -> np.ndarray:
-    """Maximise a function given its slope, by Adam."""
+    """Maximise a function given its slope, by Adam; what starts with a sign does not change it."""
     w, m, v = start.copy(), np.zeros(len(start)), np.zeros(len(start))
     for t in range(1, steps + 1):
         g = slope(w)
         m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
         w = w + 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.99**t)) + 1e-8)
+        w = np.where(w * start < 0, 0.0, w)
     return w
 
 
@@ -193,7 +207,10 @@ def best_drafts(case: Case, tables: dict[str, dict[str, float]]) -> tuple[list[A
 def fit_gate(
     signals: Sequence[dict[str, float]], right: np.ndarray, share: np.ndarray
 ) -> dict[str, float]:
-    """Fit the gate: logistic regression with a ridge, the bias left free."""
+    """Fit the gate: logistic regression with a ridge, the bias left free.
+
+    Better evidence never lowers the probability, and worse never raises it.
+    """
     names = sorted({n for s in signals for n in s})
     x = np.array([[s.get(n, 0.0) for n in names] for s in signals])
     free = np.array([0.0 if n == "bias" else 1.0 for n in names])
@@ -203,7 +220,8 @@ def fit_gate(
         total: np.ndarray = (((right - p) * share) @ x - GATE_PENALTY * free * w) / share.sum()
         return total
 
-    w = climb(slope, np.zeros(len(names)), 600)
+    signs = [1e-6 * ((n in SPEAKS_FOR) - float(n in SPEAKS_AGAINST)) for n in names]
+    w = climb(slope, np.array(signs), 600)
     return {n: round(float(v), 2) for n, v in zip(names, w, strict=True)}
 
 
@@ -281,9 +299,34 @@ def _area(positive: np.ndarray, sure: np.ndarray) -> float:
     return float((a[:, None] > b).mean() + 0.5 * (a[:, None] == b).mean())
 
 
-def fit_all(cases: list[Case], threshold: float) -> dict[str, dict[str, float]]:
-    """Report out-of-fold figures, then fit on everything and return the tables."""
+def choose(right: np.ndarray, sure: np.ndarray, precision: float) -> float:
+    """Return the lowest threshold, in hundredths, from which on answers shown are right enough.
+
+    Args:
+        right: How right each first draft is, 0..1.
+        sure: Its out-of-fold confidence.
+        precision: Mean rightness that the drafts shown shall reach, 0..1.
+    """
+    found = 1.0
+    for limit in np.arange(99, 0, -1) / 100:
+        said = sure >= limit
+        if said.sum() < FEWEST or right[said].mean() >= precision:
+            found = float(limit)
+        else:
+            break
+    return found
+
+
+def fit_all(cases: list[Case], precision: float) -> dict[str, dict[str, float]]:
+    """Report out-of-fold figures, then fit on everything and return the tables.
+
+    The threshold is the lowest at which the mean rightness of what is shown for single-page
+    questions asked of the whole corpus reaches ``precision``.
+    """
     signals, right, sure = cross_fit(cases)
+    single = np.array([not c.main and not c.alone for c in cases])
+    threshold = choose(right[single], sure[single], precision)
+    print(f"threshold {threshold:.2f}: at least {precision} right of what is shown")
     limits = sorted({threshold, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5})
     for main in (True, False):
         for alone in (True, False):
@@ -306,7 +349,9 @@ def main() -> None:
     """Fit, report, and write when asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
-    parser.add_argument("--threshold", type=float, default=0.1)
+    parser.add_argument(
+        "--precision", type=float, default=0.45, help="share of shown answers that shall be right"
+    )
     parser.add_argument("--write", action="store_true", help="replace the packaged weights")
     options = parser.parse_args()
     import pagetrail
@@ -318,7 +363,7 @@ def main() -> None:
             rows = read_questions(data / f"{name}.jsonl")
             for alone in (True, False):
                 cases += read_cases(library, rows, alone=alone)
-    tables = fit_all(cases, options.threshold)
+    tables = fit_all(cases, options.precision)
     if options.write:
         WEIGHTS.write_text(json.dumps(tables, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         print(f"wrote {WEIGHTS}")

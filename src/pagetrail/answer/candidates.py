@@ -11,12 +11,13 @@ from .terms import Rarity, stems
 from .values import codes_in, names_in, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .evidence import Weighed
     from .question import Question
+    from .tables import Cell
 
-__all__ = ["Candidate", "codes_from", "phrases_in", "quantities_in", "runs_in"]
+__all__ = ["FITS", "Candidate", "codes_from", "phrases_in", "quantities_in", "runs_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Candidate:
         near: How close it stands to what the question is about, 0..1.
         quote: What to quote; empty means the whole unit.
         also: Further blocks it rests on, as (page, block order, quote).
+        label: Stems of the label it is the value of, where that stands in another block.
     """
 
     text: str
@@ -40,6 +42,7 @@ class Candidate:
     near: float
     quote: str = ""
     also: tuple[tuple[str, int, str], ...] = ()
+    label: frozenset[str] = frozenset()
 
 
 _CELL = 200  # characters of a cell in which numbers are looked for
@@ -51,20 +54,20 @@ _LABELLED = re.compile(
 )
 
 # Which kinds of value answer which kind of question, and how well.
-_FITS: dict[str, dict[str, float]] = {
+FITS: dict[str, dict[str, float]] = {
     "percentage": {"percentage": 1.0, "number": 0.5},
     "money": {"money": 1.0, "number": 0.7, "percentage": 0.2},
     "number": {"number": 1.0, "money": 0.8, "percentage": 0.7, "time": 0.3},
     "count": {"number": 1.0, "percentage": 0.2, "money": 0.2},
     "year": {"year": 1.0, "date": 0.6},
-    "date": {"date": 1.0, "year": 0.5},
+    "date": {"date": 1.0, "time": 0.7, "year": 0.5},
     "time": {"time": 1.0, "number": 0.2},
 }
 
 
 def quantities_in(question: Question, weighed: Weighed, rarity: Rarity) -> Iterator[Candidate]:
     """Yield the numbers, dates and times of a unit that could answer."""
-    fits = _FITS[question.kind]
+    fits = FITS[question.kind]
     if weighed.unit.is_row:
         yield from _cells(question, weighed, rarity, fits)
         return
@@ -95,8 +98,11 @@ def _cells(
 ) -> Iterator[Candidate]:
     """Yield number cells; near is how well label and header together say what is asked."""
     row = table_at(weighed.unit).row(weighed.unit.block.order)
-    label = frozenset(s for c in row if not c.numeric for s in stems(c.text))
-    first = True
+    names = [c for c in row if not c.numeric]
+    label = frozenset(s for c in names for s in stems(c.text)).union(*(c.header for c in names[:1]))
+    around = dict.fromkeys(weighed.unit.heading, 0.6)
+    latest = _latest(row) if not _years(question.terms) else None
+    first = latest is None
     for cell in row:
         for value in values_in(cell.text[:_CELL]):
             fit = fits.get(value.kind, 0.0)
@@ -106,11 +112,22 @@ def _cells(
                 fit = min(1.0, fit + 0.5)
             if not cell.numeric:
                 fit *= 0.6
-            near = rarity.share(question.terms, label | cell.header, {})
-            # Of columns that say nothing about themselves, the first is usually the one meant.
-            near = near + (0.05 if first else 0.0)
+            near = rarity.share(question.terms, label | cell.header, around)
+            # Who names no year means the latest; of columns that say nothing about themselves,
+            # the first is usually the one meant.
+            near = near + (0.05 if first or (latest and latest in cell.header) else 0.0)
             first = False
             yield Candidate(value.shown, weighed, "cell", fit, min(1.0, near))
+
+
+def _years(stems_: Iterable[str]) -> list[str]:
+    return [s for s in stems_ if len(s) == 4 and s.isdigit() and s.startswith(("19", "20"))]
+
+
+def _latest(row: Sequence[Cell]) -> str | None:
+    """Return the latest of the years that head the columns of a row; None unless two differ."""
+    years = {y for cell in row if cell.numeric for y in _years(cell.header)}
+    return max(years) if len(years) > 1 else None
 
 
 def _figure(shown: str) -> str:
@@ -165,6 +182,12 @@ _COPULA = re.compile(
     r"including|such as|called|"
     r"known as|by|to|because|if|when)\b\s+|[:：]\s+|\s[-–—]\s"
 )
+_CONDITION = re.compile(
+    r"^\W{0,4}(?:[^\s:]{1,20}(?: \d)?: )?"
+    r"(?:if|when|once|before|after|to|for|while|in case)\b[^,]*,\s+",
+    re.IGNORECASE,
+)
+_EDGES = " .,;:•●▪■·○▶►➢>–—-"
 _CLAUSE = re.compile(r"[,;:()\[\]•●▪■]\s*|\s[-–—]\s|\.\s|(?<=\S)—(?=\S)")
 
 
@@ -188,13 +211,16 @@ def phrases_in(
     seen: set[str] = set()
     pieces: list[tuple[str, int, int, str]] = [("whole", 0, len(text), text)]
     pieces += [("predicate", m.end(), len(text), text[m.end() :]) for m in _COPULA.finditer(text)]
+    main = _CONDITION.match(text)
+    if main:
+        pieces.append(("consequent", main.end(), len(text), text[main.end() :]))
     at = 0
     for m in [*_CLAUSE.finditer(text), None]:
         end = m.start() if m else len(text)
         pieces.append(("clause", at, end, text[at:end]))
         at = m.end() if m else end
     for form, start, end, piece in pieces:
-        shown = piece.strip(" .,;:•●▪■–—-")
+        shown = piece.strip(_EDGES)
         held = stems(shown)
         if not shown or shown in seen or not (held or re.search(r"\w", shown)):
             continue
@@ -212,7 +238,9 @@ def phrases_in(
 
 
 def _text_cells(question: Question, weighed: Weighed) -> Iterator[Candidate]:
-    row = table_at(weighed.unit).row(weighed.unit.block.order)
+    table = table_at(weighed.unit)
+    row = table.row(weighed.unit.block.order)
+    labels = table.is_labels(weighed.unit.block.order)
     asked = set(question.terms)
     head = set(question.head)
     for cell in row:
@@ -223,7 +251,8 @@ def _text_cells(question: Question, weighed: Weighed) -> Iterator[Candidate]:
             continue
         near = len(asked & (others | cell.header)) / max(1, len(asked))
         bonus = 0.3 if head & cell.header else 0.0
-        yield Candidate(cell.text, weighed, "cell", fresh, min(1.0, near + bonus))
+        form = "label_cell" if labels else "cell"
+        yield Candidate(cell.text, weighed, form, fresh, min(1.0, near + bonus))
     if len(row) > 1:
         yield Candidate(weighed.unit.text, weighed, "row", 0.5, 0.5)
 

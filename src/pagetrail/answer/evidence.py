@@ -28,6 +28,10 @@ _BULLET = re.compile(r"^[•●▪■◦‣∙·○➢➤►✓*]$|^[-–—]$")
 _FIGURES = re.compile(r"^[\s($€£¥₹~<>±+−–-]*\d[\d,.]*\s*[%)]*$")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HEADER_STEMS = 40
+_RANGE = re.compile(
+    r"(\d[\d,.]{0,15})\s?[%°]?\s?(?:to|and|[-–—])\s?(\d[\d,.]{0,15})(?:\s?%|\s+([^\W\d_]+))?"
+)
+_SUMS = frozenset(stems("total totals sum overall altogether all"))
 _HEADING_WORDS = 14
 _SIGHT = 2000
 _UNIT_WORDS = 120  # a longer sentence is text without full stops
@@ -91,6 +95,7 @@ def units_of(pages: Sequence[Page]) -> list[Unit]:
         heading: frozenset[str] = frozenset()
         columns: frozenset[str] = frozenset()
         position = 0
+        below = _captions_below(page)
         for block in page.blocks:
             words = tuple(block.text.split(" "))
             row = block.kind == "table_row"
@@ -98,13 +103,29 @@ def units_of(pages: Sequence[Page]) -> list[Unit]:
             columns = _columns(block, columns) if row else frozenset()
             for first, last in spans:
                 piece = words[first:last]
-                held = frozenset(stems(" ".join(piece)))
-                above = heading | columns
+                # A cell is a text of its own: a letter alone in it is a name.
+                texts = block.lines() if row else [" ".join(piece)]
+                held = frozenset(s for text in texts for s in stems(text))
+                above = heading | columns | below.get(block.order, frozenset())
                 units.append(Unit(page, place, block, first, piece, held, above, position))
                 position += 1
             if _leads(block, words):
                 heading = frozenset(stems(block.text))
     return units
+
+
+def _captions_below(page: Page) -> dict[int, frozenset[str]]:
+    """Return what the caption right under a table says, by the orders of the table's rows."""
+    found: dict[int, frozenset[str]] = {}
+    run: list[int] = []
+    for block in page.blocks:
+        if block.kind == "table_row":
+            run.append(block.order)
+            continue
+        if block.kind == "caption" and run:
+            found.update(dict.fromkeys(run, frozenset(stems(block.text))))
+        run = []
+    return found
 
 
 def _leads(block: Block, words: Sequence[str]) -> bool:
@@ -158,6 +179,7 @@ class Weighed:
         similarity: Cosine of unit and question by an encoder; 0 when there is none.
         order: Share of the question's neighbouring word pairs that the unit keeps, 0..1.
         tight: Share of a row's label, or of a short line, that the question itself says, 0..1.
+        run: Longest run of the question's words that the unit keeps in order, as a share, 0..1.
         extra: Stems around the unit with the part they count for.
     """
 
@@ -169,6 +191,7 @@ class Weighed:
     similarity: float = 0.0
     order: float = 0.0
     tight: float = 0.0
+    run: float = 0.0
     extra: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -178,7 +201,7 @@ def weigh(
     ranking: Ranking,
     *,
     similarity: Callable[[str, Sequence[str]], Sequence[float]] | None = None,
-    keep: int = 32,
+    keep: int = 16,
 ) -> tuple[list[Weighed], Rarity]:
     """Return the ``keep`` best units for a question, best first, and the rarity of words in all.
 
@@ -196,22 +219,24 @@ def weigh(
     for u in units:
         on_page.setdefault(u.place, set()).update(u.stems)
     pairs = list(zip(question.terms, question.terms[1:], strict=False))
+    measured = _measures(question)
     weighed = []
     for i, u in enumerate(units):
         if not u.stems:
             continue
         extra = _around(units, i, on_page[u.place])
-        own = rarity.share(question.terms, u.stems, {})
-        covered = rarity.share(question.terms, u.stems, extra)
+        held = u.stems | _in_range(measured, u) if measured else u.stems
+        own = rarity.share(question.terms, held, {})
+        covered = rarity.share(question.terms, held, extra)
         order = _kept_pairs(pairs, u)
         prior = priors[u.place]
         minor = 0.35 if u.block.kind in ("header", "footer") else 0.0
         brief = 0.1 if len(u.words) < 4 and not u.is_row else 0.0
         tight = _tightness(u, question, rarity)
         score = own + 0.6 * covered + 0.25 * prior + 0.3 * order + 0.3 * tight - minor - brief
-        weighed.append(Weighed(u, score, own, covered, prior, 0.0, order, tight, extra))
+        weighed.append(Weighed(u, score, own, covered, prior, 0.0, order, tight, 0.0, extra))
     weighed.sort(key=lambda w: (-w.score, w.unit.place, w.unit.position))
-    weighed = weighed[:keep]
+    weighed = [replace(w, run=_longest_run(question, w.unit)) for w in weighed[:keep]]
     if similarity is not None and weighed:
         cosines = similarity(question.text, [w.unit.text for w in weighed])
         weighed = [
@@ -228,7 +253,7 @@ def _tightness(unit: Unit, question: Question, rarity: Rarity) -> float:
         label = [s for line in unit.block.lines()[:1] for s in stems(line)]
     elif len(unit.words) > _HEADING_WORDS:
         return 0.0
-    said = rarity.share(label, question.terms, {})
+    said = rarity.share(set(label) - _SUMS or label, question.terms, {})
     # One common word in common is no match.
     return said * min(1.0, sum(rarity(s) for s in set(label) & set(question.terms)) / 6.0)
 
@@ -242,6 +267,45 @@ def _around(units: Sequence[Unit], index: int, page: set[str]) -> dict[str, floa
             extra.update(dict.fromkeys(units[other].stems, 0.45))
     extra.update(dict.fromkeys(unit.heading, 0.6))
     return extra
+
+
+def _measures(question: Question) -> list[tuple[float, str, str]]:
+    """Return the question's numbers with the stem of the unit word after each, years left out."""
+    found = []
+    for match in re.finditer(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?)\s?(%|[^\W\d_]+)?", question.text):
+        shown, word = match[1].replace(",", ""), match[2] or ""
+        if word and not _YEAR.fullmatch(shown):
+            found.append((float(shown), shown, "".join(stems(word)) or word))
+    return found
+
+
+def _in_range(measured: Sequence[tuple[float, str, str]], unit: Unit) -> frozenset[str]:
+    """Return the question's numbers that lie in a range of the same measure in a unit."""
+    held: set[str] = set()
+    for match in _RANGE.finditer(unit.sight):
+        low, high = (m.rstrip(".,").replace(",", "") for m in (match[1], match[2]))
+        if not (low.replace(".", "", 1).isdigit() and high.replace(".", "", 1).isdigit()):
+            continue
+        word = "".join(stems(match[3])) if match[3] else "%"
+        held.update(
+            s for n, s, measure in measured if measure == word and float(low) <= n <= float(high)
+        )
+    return frozenset(held)
+
+
+def _longest_run(question: Question, unit: Unit) -> float:
+    """Return the longest run of neighbouring terms of the question in a unit, as a share."""
+    sequence = stems(unit.text[:_SIGHT])
+    best = 0
+    before: dict[int, int] = {}
+    for s in sequence:
+        now = {}
+        for i, term in enumerate(question.terms):
+            if term == s:
+                now[i] = before.get(i - 1, 0) + 1
+                best = max(best, now[i])
+        before = now
+    return best / max(1, len(question.terms))
 
 
 def _kept_pairs(pairs: Sequence[tuple[str, str]], unit: Unit) -> float:

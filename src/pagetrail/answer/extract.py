@@ -10,8 +10,9 @@ from .candidates import Candidate, codes_from, phrases_in, quantities_in, runs_i
 from .claims import verdict_on
 from .evidence import units_of, weigh
 from .lists import counts_in, lists_in
+from .pairs import pairs_in
 from .question import understand
-from .rank import features_of, score_of
+from .rank import agreement, features_of, score_of
 from .superlative import extremes_in
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = ["ExtractiveReader", "drafts_of"]
 
 _QUANTITIES = frozenset({"count", "number", "money", "percentage", "year", "date", "time"})
 _DRAFTS = 8
-_SEARCHED = 25  # units in which answers are looked for
 _AHEAD = 24  # units that a list may run on
 
 
@@ -63,13 +63,15 @@ class ExtractiveReader:
         best, rarity = weigh(question, units, ranking, similarity=self.similarity)
         if not best:
             return [], [], rarity
-        found = _candidates(question, best[:_SEARCHED], units, rarity)
-        return [(c, features_of(question, c, best[0])) for c in found], best, rarity
+        found = list(_candidates(question, best, units, rarity))
+        agreed = agreement(found)
+        return [(c, features_of(question, c, best[0], agreed)) for c in found], best, rarity
 
 
 def _candidates(
     question: Question, best: Sequence[Weighed], units: Sequence[Unit], rarity: Rarity
 ) -> Iterator[Candidate]:
+    rows = {(u.page.id, u.block.order): u for u in units if u.is_row}
     places = {(u.place, u.position): i for i, u in enumerate(units)}
     if question.kind == "yes_no":
         yield from verdict_on(question, best)
@@ -78,6 +80,7 @@ def _candidates(
         yield from extremes_in(question, best, units, rarity)
     for weighed in best:
         at = places[weighed.unit.place, weighed.unit.position]
+        yield from pairs_in(question, weighed, rows, rarity)
         following = [u for u in units[at + 1 : at + 1 + _AHEAD] if u.page is weighed.unit.page]
         if question.kind in _QUANTITIES:
             yield from quantities_in(question, weighed, rarity)

@@ -60,6 +60,21 @@ _MONEY = re.compile(
     )
     + r"\b"
 )
+_AMOUNT = re.compile(
+    r"^(?:what|which) (?:is|was|are|were) (?:the )?(?:[^\s]+ ){0,3}?"
+    r"(?:revenues?|prices?|costs?|fees?|salary|expenses?|profit|income|budget|dividends?|earnings|"
+    r"sales|expenditure|assets|liabilit(?:y|ies)|equity|debt|surplus|deficit)\b"
+    r"|^what (?:does|do|did|would|will)\b.*\bcosts?\W*$"
+)
+_IN_UNITS = re.compile(
+    r"^what (?:is|was|are|were) .*\bin "
+    + _one_of(
+        "milliseconds nanoseconds seconds minutes hours days weeks months years percent grams",
+        "kilograms metres meters kilometres kilometers miles feet inches litres liters degrees",
+        "volts watts amperes tonnes tons pounds dollars euros",
+    )
+    + r"\W*$"
+)
 _NUMERIC_FORM = re.compile(
     r"\b(?:an? (?:appropriate )?integer|int(?:eger)? format|float|decimals?|nearest|round(?:ed)?|"
     r"answer in (?:\w+ )?(?:millions?|thousands?|billions?))\b",
@@ -80,8 +95,8 @@ _THINGS: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = (
         "date",
         re.compile(
             r"^\W*when (?:is|was|were|are|did|does|do|will|has)\b"
-            r"|\b(?:what|which)(?: is| was| are)?(?: the)? (?:\w+ ){0,3}(?:date|month|day|"
-            r"deadline)\b"
+            r"|\b(?:what|which)(?: is| was| are)?(?: the)? (?:(?!does |do |did )\w+ ){0,3}"
+            r"(?:date|month|day|deadline)\b"
         ),
     ),
     (
@@ -179,6 +194,10 @@ def _quantity(lower: str, whole: str) -> AnswerKind | None:
         return "count"
     if re.search(r"\bhow much\b", lower) or (_NUMERIC_FORM.search(whole) and not qualifies):
         return "money" if _MONEY.search(lower) else "number"
+    if _IN_UNITS.search(lower):
+        return "number"
+    if _AMOUNT.search(lower):
+        return "money"
     return "number" if _MEASURE.search(lower) else None
 
 

@@ -89,6 +89,7 @@ _WH = re.compile(
 )
 _MAX = re.compile(
     r"\b(?:most|highest|largest|greatest|biggest|maximum|max|best|longest|majority|top|greater|"
+    r"main|principal|primary|chief|leading|commonest|"
     r"larger|"
     r"higher|bigger|latest|last)\b",
     re.IGNORECASE,

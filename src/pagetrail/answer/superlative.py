@@ -11,7 +11,7 @@ from .tables import number_of, table_at
 from .terms import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .evidence import Unit, Weighed
     from .question import Question
@@ -34,8 +34,9 @@ def extremes_in(
     """
     rows = {(u.page.id, u.block.order): u for u in units if u.is_row}
     seen: set[tuple[str, int]] = set()
-    for weighed in best:
-        if not weighed.unit.is_row or len(seen) >= _TABLES:
+    for found in best:
+        weighed = found if found.unit.is_row else _titled(found, rows)
+        if weighed is None or len(seen) >= _TABLES:
             continue
         table = table_at(weighed.unit)
         key = (weighed.unit.page.id, table.blocks[0])
@@ -43,6 +44,20 @@ def extremes_in(
             continue
         seen.add(key)
         yield from _extreme_rows(question, weighed, table, rows, rarity)
+
+
+def _titled(weighed: Weighed, rows: Mapping[tuple[str, int], Unit]) -> Weighed | None:
+    """Return a row of the table under, or else over, a caption or heading."""
+    unit = weighed.unit
+    if unit.block.kind not in ("caption", "heading"):
+        return None
+    blocks = unit.page.blocks
+    at = next(i for i, b in enumerate(blocks) if b.order == unit.block.order)
+    for beside in (*blocks[at + 1 : at + 2], *blocks[max(0, at - 1) : at]):
+        row = rows.get((unit.page.id, beside.order))
+        if row is not None:
+            return replace(weighed, unit=row)
+    return None
 
 
 def _extreme_rows(

@@ -21,18 +21,21 @@ _NUMERIC = re.compile(
 )
 _FIGURE = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?|[-−]?\.\d+")
 _HEADER_ROWS = 40
+_MOST_CELLS = 60
 _LONGEST_FIGURE = 40
+_DIGIT = re.compile(r"\d")
 _SYMBOL = re.compile(r"^[$€£¥₹%()—–-]+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a row: its text, its box, the headers above it and whether it holds a number."""
+    """A cell of a row: text, box, whether it holds a number, headers above it, words."""
 
     text: str
     box: Box
     numeric: bool
     header: frozenset[str] = frozenset()
+    words: tuple[tuple[str, Box], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,19 @@ class Table:
         at = self.blocks.index(block)
         above = self.rows[:at]
         return tuple(
-            replace(cell, header=_header(above, cell.box)) if place else cell
+            # The labels above a row's label are those of other rows, but for the first.
+            replace(cell, header=_header(above if place else above[:1], place, self.rows[at]))
             for place, cell in enumerate(self.rows[at])
         )
+
+    def is_labels(self, block: int) -> bool:
+        """Whether a row, by its order, holds several labels for the values in the row below."""
+        at = self.blocks.index(block)
+        row = self.rows[at]
+        if len(row) < 2 or at + 1 == len(self.rows) or len(self.rows[at + 1]) < 2:
+            return False
+        bare = not any(_DIGIT.search(c.text) for c in row)
+        return bare and any(_DIGIT.search(c.text) for c in self.rows[at + 1])
 
 
 def number_of(text: str) -> float | None:
@@ -86,8 +99,20 @@ def _resolve(page: Page, first: int, last: int) -> Table:
     rows = []
     for block in held:
         whole = Unit(page, 0, block, 0, (), frozenset(), frozenset(), 0)
-        rows.append(tuple(_merged(whole.cells())))
+        words = [(w.text, w.box) for w in block.words] if len(block.breaks) < _MOST_CELLS else []
+        rows.append(
+            tuple(
+                replace(c, words=tuple(w for w in words if _inside(w[1], c.box)))
+                if " " in c.text and not c.numeric
+                else c
+                for c in _merged(whole.cells())
+            )
+        )
     return Table(tuple(rows), tuple(b.order for b in held))
+
+
+def _inside(inner: Box, outer: Box) -> bool:
+    return inner.x0 >= outer.x0 - 1e-6 and inner.x1 <= outer.x1 + 1e-6
 
 
 def _merged(cells: Sequence[tuple[str, Box]]) -> list[Cell]:
@@ -116,25 +141,48 @@ def _is_numeric(text: str) -> bool:
     return len(text) <= _LONGEST_FIGURE and _NUMERIC.match(text) is not None
 
 
-def _header(above: Sequence[Sequence[Cell]], box: Box) -> frozenset[str]:
+def _header(above: Sequence[Sequence[Cell]], place: int, row: Sequence[Cell]) -> frozenset[str]:
     """Return stems of the nearest rows of labels above a cell, at the cell's own place."""
     found: set[str] = set()
     taken = 0
-    for row in reversed(above):
-        over = [
-            c
-            for c in row
-            if min(c.box.x1, box.x1) - max(c.box.x0, box.x0) > 0.2 * min(c.box.width, box.width)
-        ]
-        labels = [c for c in over if not c.numeric or _is_year(c.text)]
+    for upper in reversed(above):
+        over = [text for c in upper for text in [_part_over(c, place, row)] if text]
+        labels = [text for text in over if not _is_numeric(text) or _is_year(text)]
         if labels:
-            found.update(s for c in labels for s in stems(c.text))
+            found.update(s for text in labels for s in stems(text))
             taken += 1
             if taken == 2:
                 break
         elif taken:
             break
     return frozenset(found)
+
+
+def _part_over(cell: Cell, place: int, row: Sequence[Cell]) -> str:
+    """Return what of an upper cell stands over the cell at a place of a row.
+
+    A cell over several columns whose words each stand nearest to one of them is several headers
+    that were read as one.
+    """
+    over = [i for i, c in enumerate(row) if _overlap(cell.box, c.box) > 0.2]
+    if len(over) < 2 or len(cell.words) < len(over):
+        return cell.text if place in over else ""
+    near = [min(range(len(row)), key=lambda i: _distance(box, row[i].box)) for _, box in cell.words]
+    if not set(over) <= set(near):
+        return cell.text if place in over else ""
+    return " ".join(w for (w, _), i in zip(cell.words, near, strict=True) if i == place)
+
+
+def _overlap(a: Box, b: Box) -> float:
+    shared = min(a.x1, b.x1) - max(a.x0, b.x0)
+    return shared / max(1e-9, min(a.width, b.width))
+
+
+def _distance(a: Box, b: Box) -> float:
+    """Return the horizontal gap between two boxes; of overlapping ones that of their middles."""
+    gap = max(a.x0, b.x0) - min(a.x1, b.x1)
+    middles = abs((a.x0 + a.x1) - (b.x0 + b.x1)) / 2
+    return max(0.0, gap) + 0.01 * middles
 
 
 def _is_year(text: str) -> bool:

@@ -27,6 +27,8 @@ _NOISE = """
     within would yes you your following given mention mentioned many answer tell s t d ll re ve
 """
 _STOP = frozenset(_NOISE.split())
+# A capital letter by itself that is not a sentence's first word names something: "line D".
+_LETTER = re.compile(r"(?<=[\w,(] )[ADST](?![\w'’.&])|(?<=\()[ADST](?=\))|^\W{0,2}[ADST]\W{0,2}$")
 
 
 def words(text: str) -> list[str]:
@@ -35,6 +37,10 @@ def words(text: str) -> list[str]:
         w.replace(",", "") if w[0].isdigit() else w.replace("’", "'")
         for w in _WORD.findall(text.casefold())
     ]
+
+
+_DOERS = ("ion", "or", "er")
+_ENDINGS = (*("ational", "ation", "ations", "ing", "ment", "edly", "ed", "ly", "al", *_DOERS, "e"),)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -53,8 +59,9 @@ def stem(word: str) -> str:
         w = w[:-2]
     elif len(w) > 3 and w.endswith("s") and not w.endswith(("ss", "us", "is")):
         w = w[:-1]
-    for ending in ("ational", "ation", "ations", "ing", "ment", "edly", "ed", "ly", "al", "e"):
-        if w.endswith(ending) and len(w) - len(ending) >= 4:
+    for ending in _ENDINGS:
+        # Shorter words that end like that are mostly no doers or deeds: order, million.
+        if w.endswith(ending) and len(w) - len(ending) >= (5 if ending in _DOERS else 4):
             w = w[: -len(ending)]
             break
     if w.endswith("y") and len(w) > 3:
@@ -67,7 +74,10 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1 << 13)
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of the words that carry meaning, in order, repetitions kept."""
-    return tuple([stem(w) for w in words(text) if w not in _STOP])
+    held = [stem(w) for w in words(text) if w not in _STOP]
+    if text.isupper() and " " in text:
+        return tuple(held)
+    return (*held, *(m[0].strip(" .,:;()-").casefold() for m in _LETTER.finditer(text)))
 
 
 class Rarity:

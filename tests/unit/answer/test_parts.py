@@ -40,7 +40,7 @@ def test_headers_are_found_above_each_cell() -> None:
     rows = [u for u in units_of([ACCOUNTS]) if u.is_row]
     sales, loss = table_at(rows[1]), table_at(rows[2])
     assert [c.text for c in sales.row(1)] == ["Net sales", "$ 46,298", "$ 51,761"]
-    assert [sorted(c.header) for c in loss.row(2)] == [[], ["2023"], ["2022"]]
+    assert [sorted(c.header) for c in loss.row(2)] == [["million"], ["2023"], ["2022"]]
     assert [c.numeric for c in loss.row(2)] == [False, True, True]
     assert [c.text for c in loss.row(3)] == ["Share of sales", "31 %", "29 %"]
 
