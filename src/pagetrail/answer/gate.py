@@ -1,8 +1,9 @@
 """Whether to answer: the probability that the best draft is right, or abstaining and why.
 
-A logistic regression over some thirty signals that exist when a question is asked. Its table stands in
-`weights.json` and comes from ``scripts/fit_answers.py``, which fits it on labelled questions and
-reports what it does on documents it was not fitted on. Better evidence never lowers the probability.
+A logistic regression over some thirty signals that exist when a question is asked. Its table
+stands in `weights.json` and comes from ``scripts/fit_answers.py``, which fits it on labelled
+questions and reports what it does on documents it was not fitted on. Better evidence never lowers
+the probability.
 
 The threshold is the lowest at which 45 of 100 answers shown to look-up questions asked of a whole
 library were right: 0.15, where 44 % of them are answered and 46 % of the answers right. Of
