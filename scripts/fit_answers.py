@@ -59,6 +59,7 @@ START: dict[str, dict[str, float]] = {
     | {"fit": 0.5, "length": -0.8, "tight": 0.5, "whole": 0.5, "extreme": 1.0},
 }
 SPEAKS_FOR = {"draft_" + n for n in _COMMON if _COMMON[n] > 0} | {"margin", "lead", "same_page"}
+SPEAKS_FOR |= {"ahead"}
 SPEAKS_FOR |= {"draft_fit", "draft_tight", "draft_agree", "draft_rest"}
 SPEAKS_AGAINST = {"draft_" + n for n in _COMMON if _COMMON[n] < 0} | {"missing", "missing_name"}
 SPEAKS_AGAINST |= {"computed", "visual"}
