@@ -19,6 +19,6 @@ export PAGETRAIL_LIBRARY=demo/library
 run add examples
 run search "reasons for late departures" --top 3
 run ask "How much will be invested in shore charging?"
-run ask "What share of journeys is made with a 30-day pass?"
+run ask "What is the main reason for late departures?"
 run ask "What is the depth of the harbour at low tide?"
 run ask "What was the fire pump pressure of the Curlew?" --evidence-image demo/evidence.png
