@@ -357,6 +357,8 @@ def main() -> None:
     options = parser.parse_args()
     import pagetrail
 
+    if "PAGETRAIL_DATA" not in os.environ:
+        parser.error("PAGETRAIL_DATA must name the folder that holds mmlongbench-dev")
     data = Path(os.environ["PAGETRAIL_DATA"]) / "mmlongbench-dev"
     with pagetrail.open(options.library, create=False) as library:
         cases = []
