@@ -421,6 +421,9 @@ class _Index:
                 raise LibraryError("the library was opened for reading only")
             try:
                 self._writer = self._index.writer(_HEAP, 1)
+                # Lists of deletions are named after the commit: one that a killed commit left
+                # behind would stand in the way of the same commit made again.
+                self._writer.garbage_collect_files()
             except ValueError as error:
                 raise LockedError(f"another process is writing to {self._path}: {error}") from error
         return self._writer

@@ -128,6 +128,31 @@ def test_what_was_not_committed_is_taken_in_again(shelf: Any, make_page: Any) ->
     assert shelf.lexical.counts()["pages"] == 2
 
 
+def test_what_a_killed_commit_left_behind_is_not_in_the_way(shelf: Any) -> None:
+    shelf.follow = ()
+    document = shelf.add("a.pdf", "alpha", "beta")
+    shelf.add("b.pdf", "gamma")
+    shelf.follow = ("lexical",)
+    shelf.catch_up()  # one commit for both
+    shelf.lexical.close()
+    states = [shelf.folder.lexical / channel / "meta.json" for channel in ("pages", "blocks")]
+    before = [state.read_bytes() for state in states]
+    shelf.catalogue.remove_documents([document])
+    lists = []
+    for _ in range(2):
+        for state, content in zip(states, before, strict=True):
+            state.write_bytes(content)  # as if killed just before the new state took its place
+        shelf.lexical = Lexical(shelf.folder.lexical, write=True)
+        shelf.lexical.sync(shelf.catalogue)
+        shelf.lexical.commit(shelf.catalogue)
+        lists.append(sorted(path.name for path in shelf.folder.lexical.rglob("*.del")))
+        assert len(found(shelf, "alpha", "pages")) == 0
+        assert len(found(shelf, "gamma", "pages")) == 1
+        shelf.lexical.close()
+    assert lists[0] == lists[1]
+    assert len(lists[0]) == 2
+
+
 def test_a_reader_sees_commits_of_the_writer(shelf: Any) -> None:
     shelf.add("a.pdf", "alpha")
     reader = Lexical(shelf.folder.lexical)
