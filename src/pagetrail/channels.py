@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .index.catalogue import Catalogue
     from .index.lexical import Lexical
     from .index.segments import VectorIndex
-    from .ports import Encoder
+    from .ports import Blend, Encoder
     from .retrieve.names import NameIndex
     from .retrieve.pointers import PointerSearch
-    from .types import Page, Query, Scope
+    from .types import Page, Query, Scope, Verdict
 
 __all__ = ["Channels"]
 
@@ -82,6 +82,23 @@ class Channels:
             )
         known = ", ".join(sorted({*ways, *self._lexical.channels}))
         raise NotFoundError(f"no channel {channel!r} in this library; there are {known}")
+
+    def blend(
+        self, channels: Sequence[str], weights: Sequence[float], query: Query, limit: int
+    ) -> Blend | None:
+        """Return the best pages by the weighted sum of several channels of vectors."""
+        del channels, weights, query, limit
+        return None
+
+    def rescore(self, channel: str, query: Query, keys: Sequence[int]) -> Found:
+        """Return a vector channel's exact scores of the pages named."""
+        del query, keys
+        raise NotFoundError(f"no channel of vectors {channel!r} in this library")
+
+    def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
+        """Return a judge's verdicts on pages, in the order asked."""
+        del query, ids
+        raise NotFoundError(f"no judge {judge!r}")
 
     def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
         """Return the ids of pages, in the order asked."""

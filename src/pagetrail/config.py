@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,7 +21,14 @@ from pydantic_settings import (
 
 from .errors import ConfigError
 
-__all__ = ["AnswerSettings", "DocumentSettings", "SearchSettings", "Settings", "load_settings"]
+__all__ = [
+    "AnswerSettings",
+    "DocumentSettings",
+    "ModelSettings",
+    "SearchSettings",
+    "Settings",
+    "load_settings",
+]
 
 
 class _Section(BaseModel):
@@ -57,6 +64,29 @@ class AnswerSettings(_Section):
     )
 
 
+class ModelSettings(_Section):
+    """Models that are not built in, and what they may spend in one run of the program."""
+
+    judge: str | None = Field(None, description="chat model that judges pages; see docs/models.md")
+    chat: str | None = Field(None, description="chat model that reads and answers")
+    reranker: str | None = Field(None, description="cross-encoder that judges pages by their text")
+    base_url: str | None = Field(None, description="OpenAI-compatible server for specs without one")
+    api_key: SecretStr | None = Field(None, description="its key; unset: OPENAI_API_KEY")
+    device: str = Field("auto", description="where local models run: auto, cpu, cuda, mps, ...")
+    dtype: str = Field("auto", description="number format of local models: auto, float32, ...")
+    batch: int = Field(8, ge=1, le=4096, description="most pictures encoded at a time")
+    pixels: int = Field(1_000_000, ge=10_000, description="most pixels of a page shown to a model")
+    timeout_seconds: float = Field(120.0, gt=0, description="limit for one request")
+    retries: int = Field(4, ge=0, le=20, description="repetitions of a request that failed")
+    concurrency: int = Field(4, ge=1, le=256, description="requests at a time")
+    max_calls: int | None = Field(None, ge=0, description="stop after so many model calls")
+    max_tokens: int | None = Field(None, ge=0, description="stop after so many tokens")
+    max_cost: float | None = Field(None, ge=0, description="stop after so much money")
+    price_in: float = Field(0.0, ge=0, description="price of a million prompt tokens")
+    price_out: float = Field(0.0, ge=0, description="price of a million reply tokens")
+    cache: bool = Field(True, description="keep replies in the library and use them again")
+
+
 class Settings(BaseSettings):
     """All settings; `load_settings` reads them from every source."""
 
@@ -67,6 +97,7 @@ class Settings(BaseSettings):
     documents: DocumentSettings = DocumentSettings()  # type: ignore[call-arg]
     search: SearchSettings = SearchSettings()  # type: ignore[call-arg]
     answer: AnswerSettings = AnswerSettings()  # type: ignore[call-arg]
+    models: ModelSettings = ModelSettings()  # type: ignore[call-arg]
 
     @classmethod
     def settings_customise_sources(

@@ -15,17 +15,22 @@ PagetrailError
 │   ├── LockedError        another process is writing
 │   ├── VersionError       written by a newer version
 │   └── CorruptError       contents do not match their checksums; `doctor --repair` may help
-├── ModelError             a model or endpoint failed, or is not the one the library was built with
+├── ModelError             a model cannot be loaded, or is not the one the library was built with
+│   ├── EndpointError      a model's server cannot be reached, refuses, or fails again and again
+│   ├── ReplyError         a model's reply is not what was asked for, or was cut off
+│   └── BudgetError        the calls, tokens or money allowed for this run are spent
 └── MissingExtraError      an optional dependency is absent; names the extra to install
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "BudgetError",
     "ConfigError",
     "CorruptError",
     "DamagedError",
     "DocumentError",
+    "EndpointError",
     "LibraryError",
     "LimitError",
     "LockedError",
@@ -35,6 +40,7 @@ __all__ = [
     "PageError",
     "PagetrailError",
     "PasswordError",
+    "ReplyError",
     "ScopeError",
     "UnsupportedError",
     "UsageError",
@@ -132,7 +138,19 @@ class CorruptError(LibraryError):
 
 
 class ModelError(PagetrailError):
-    """A model or endpoint failed, or is not the one the library was built with."""
+    """A model cannot be loaded or used, or is not the one the library was built with."""
+
+
+class EndpointError(ModelError):
+    """A model's server cannot be reached, refuses the request, or fails after all retries."""
+
+
+class ReplyError(ModelError):
+    """A model's reply is not what was asked for: no JSON, against the schema, or cut off."""
+
+
+class BudgetError(ModelError):
+    """The calls, tokens or money allowed are spent; nothing more was asked of the model."""
 
 
 class MissingExtraError(PagetrailError, ImportError):

@@ -6,11 +6,12 @@ Optional powers are further small Protocols, not flags.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerReader",
+    "Blend",
     "ChatModel",
     "DocumentEnded",
     "DocumentOpened",
     "Draft",
     "Encoder",
     "Found",
+    "ImageEncoder",
+    "ImageQueries",
     "Index",
     "Judge",
     "LoadEvent",
@@ -44,8 +48,12 @@ __all__ = [
     "PageFailed",
     "PageLoaded",
     "Passage",
+    "Picture",
+    "Pictures",
     "Place",
     "PointerBook",
+    "Prompt",
+    "QueryVariants",
     "Reading",
     "Reply",
     "Resources",
@@ -174,6 +182,58 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
+class ImageEncoder(Protocol):
+    """Pictures of pages, and questions, to vectors of unit length in one space.
+
+    A page's score is the mean over the question's vectors of the best cosine with one of the
+    page's vectors (late interaction, MaxSim); with one vector each that is their cosine. It lies
+    in -1..1 for every encoder.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def pixels(self) -> int:
+        """Most pixels of a picture that the model can make use of."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Whatever else changes the vectors, such as pooling; kept with the library."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
+
+    def encode_images(self, images: Sequence[np.ndarray]) -> Vectors:
+        """Return the vectors of pictures, uint8 RGB ``[height, width, 3]`` of any sizes."""
+        ...
+
+
+@runtime_checkable
+class ImageQueries(Protocol):
+    """An `ImageEncoder` that also takes a picture as the question."""
+
+    def encode_image_queries(self, images: Sequence[np.ndarray]) -> Vectors: ...
+
+
+@runtime_checkable
+class QueryVariants(Protocol):
+    """An encoder that can read a question in more than one way, such as ``unpadded``."""
+
+    @property
+    def variants(self) -> tuple[str, ...]: ...
+
+    def encode_queries_as(self, variant: str, texts: Sequence[str]) -> Vectors: ...
+
+
+@runtime_checkable
 class Index(Protocol):
     """Pages to search: add, remove, search. ``allowed`` is None for the whole library, else the
     ids of the documents that may appear; nothing outside it is ever returned."""
@@ -217,6 +277,19 @@ class Found:
         return cls(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """The exact weighted sum of several vector channels over every page in scope.
+
+    Attributes:
+        found: The best pages by the sum.
+        parts: Per channel its own scores of those pages, float ``[n]``, in the order of ``found``.
+    """
+
+    found: Found
+    parts: Mapping[str, np.ndarray]
+
+
 class Resources(Protocol):
     """What a running pipeline may ask of the library: a value stays a value, this is the world."""
 
@@ -225,6 +298,33 @@ class Resources(Protocol):
 
         Raises:
             NotFoundError: The library has no such channel.
+        """
+        ...
+
+    def blend(
+        self, channels: Sequence[str], weights: Sequence[float], query: Query, limit: int
+    ) -> Blend | None:
+        """Return the best pages by the weighted sum of several channels' scores.
+
+        None when one of them is not a channel of vectors, which score every page. A page without
+        vectors in a channel counts 0 there.
+        """
+        ...
+
+    def rescore(self, channel: str, query: Query, keys: Sequence[int]) -> Found:
+        """Return a vector channel's exact scores of the pages named; those it lacks are left out.
+
+        Raises:
+            NotFoundError: The library has no such channel of vectors.
+        """
+        ...
+
+    def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
+        """Return a judge's verdicts on pages, in the order asked.
+
+        Raises:
+            NotFoundError: There is no judge of that name.
+            ModelError: The model behind it cannot be used at all.
         """
         ...
 
@@ -293,42 +393,146 @@ class Stage(Protocol):
 # --- judge, models, answer -----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture for a model, drawn only when it is needed.
+
+    Attributes:
+        key: Names the content: file hash, page, pixels. Equal keys mean equal bytes, so a reply
+            can be kept without drawing the picture again.
+        draw: Returns PNG or JPEG bytes.
+    """
+
+    key: str
+    draw: Callable[[], bytes]
+
+
+class Pictures(Protocol):
+    """Where a judge gets pictures of pages; safe to call from several threads."""
+
+    def picture(self, page: str, *, pixels: int) -> Picture:
+        """Return the picture of a page (by page id) with at most so many pixels.
+
+        Drawing it raises DocumentError or NotFoundError when the document's file is gone.
+        """
+        ...
+
+
 @runtime_checkable
 class Judge(Protocol):
-    """How well pages answer a query; one verdict per page, in the order given."""
+    """How well pages answer a query; one verdict per page, in the order given.
 
-    def judge(self, query: Query, pages: Sequence[Page]) -> Sequence[Verdict]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation; images are encoded bytes (PNG or JPEG)."""
-
-    role: Literal["system", "user", "assistant"]
-    text: str
-    images: tuple[bytes, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A model's reply; ``logprobs`` maps first-token alternatives when the model tells them."""
-
-    text: str
-    logprobs: Mapping[str, float] | None = None
-    prompt_tokens: int = 0
-    reply_tokens: int = 0
-
-
-@runtime_checkable
-class ChatModel(Protocol):
-    """Messages, possibly with images, to a reply; ``schema`` is a JSON schema to follow."""
+    A page whose call fails gets a verdict that says so; only a model that cannot be used at all
+    (cannot be loaded, refuses the key) raises ModelError.
+    """
 
     @property
     def name(self) -> str: ...
 
+    def judge(
+        self, query: Query, pages: Sequence[Page], pictures: Pictures
+    ) -> Sequence[Verdict]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt with a name and a version, so that what was asked can be said and kept.
+
+    Attributes:
+        text: May hold fields such as ``{question}``; `fill` puts values in, which are never read
+            as fields themselves.
+        system: What the model is told of its role; may be empty.
+        schema: The JSON schema of the reply, when one is asked for.
+    """
+
+    name: str
+    version: int
+    text: str
+    system: str = ""
+    schema: Mapping[str, object] | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}/{self.version}"
+
+    def fill(self, **values: str) -> str:
+        """Return the text with every ``{field}`` replaced; values are taken literally."""
+        return re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; pictures stand before the text."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    images: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's reply.
+
+    Attributes:
+        text: What it wrote; thinking that a model shows apart from its reply is left out.
+        logprobs: Natural log-probabilities of alternatives for the first token of the reply, by
+            the token's text as the model spells it; None when the model does not tell them.
+        data: The reply's JSON when a schema was asked for; it was checked against the schema.
+        prompt_tokens: Tokens read for it, all attempts together; 0 when kept from before.
+        reply_tokens: Tokens written for it, likewise.
+        calls: Requests made for it; 0 when kept from before.
+        cached: It was kept from before.
+        finish: ``stop``, or ``length`` when it was cut at the most tokens allowed.
+    """
+
+    text: str
+    logprobs: Mapping[str, float] | None = None
+    data: Any = None
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    calls: int = 1
+    cached: bool = False
+    finish: Literal["stop", "length"] = "stop"
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Messages, possibly with pictures, to a reply; safe to call from several threads."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls at a time are worth making."""
+        ...
+
     def chat(
-        self, messages: Sequence[Message], *, schema: Mapping[str, object] | None = None
-    ) -> Reply: ...
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, object] | None = None,
+        max_tokens: int = 512,
+        logprobs: bool = False,
+    ) -> Reply:
+        """Return the reply to a conversation, decoded greedily (temperature 0).
+
+        Args:
+            messages: The turns; the last one is the user's.
+            schema: A JSON schema that the reply must follow.
+            max_tokens: Most tokens to write.
+            logprobs: Ask for `Reply.logprobs`.
+
+        Raises:
+            EndpointError: The server cannot be reached, refuses, or fails after all retries.
+            ReplyError: The reply does not follow the schema, after one attempt at repair.
+            BudgetError: The budget is spent; nothing was asked.
+            ModelError: The model cannot be loaded.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

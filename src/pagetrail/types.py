@@ -25,6 +25,7 @@ __all__ = [
     "Box",
     "Citation",
     "Document",
+    "Grid",
     "Hit",
     "Link",
     "OutlineEntry",
@@ -318,6 +319,22 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """Which vector stands for which part of a picture, so that a score can be drawn on it.
+
+    The picture is cut into ``rows`` x ``columns`` equal patches, row by row from the top left.
+
+    Attributes:
+        cells: int32 ``[rows * columns]``, per patch the place of its vector among the page's own
+            vectors (0-based), -1 where none stands for it. Pooled vectors stand for many patches.
+    """
+
+    rows: int
+    columns: int
+    cells: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class Vectors:
     """Embeddings of a batch of items.
 
@@ -327,12 +344,14 @@ class Vectors:
             vector per item it is ``0, 1, 2, ...``; for many per item the steps differ (ragged).
         model: Name of the encoder.
         revision: Checksum or commit of its weights.
+        grids: One per item for encoders that look at patches, otherwise empty.
     """
 
     data: np.ndarray
     offsets: np.ndarray
     model: str
     revision: str
+    grids: tuple[Grid, ...] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -356,6 +375,7 @@ class Hit:
         parts: Per channel, its raw and normalised score.
         via: How the page was reached, in words ("lexical", "pointer: figure 3", ...).
         block: Order of the block that matched best, when a channel knows it.
+        verdicts: What judges said of the page, by the judge's name.
     """
 
     page: str
@@ -363,6 +383,7 @@ class Hit:
     parts: Mapping[str, Part] = field(default_factory=dict)
     via: str = ""
     block: int | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,18 +404,27 @@ class Verdict:
     """A judge's word on one page for one query; only ``judged`` verdicts carry a number.
 
     Attributes:
-        probability: That the page holds evidence, 0..1; None unless judged.
-        grade: Relevance on the judge's own scale, such as 1..5; None unless judged.
         outcome: ``judged``; ``unparsed`` when the reply made no sense; ``failed`` when none came.
+        probability: That the page holds evidence, 0..1, calibrated where the library has a
+            calibration for the judge; None unless judged.
+        grade: Relevance on the judge's own scale, such as 1..5; None unless judged.
+        log_odds: Of yes against no, natural logarithm, before calibration; None when the judge
+            gave only a word or a grade.
+        reason: Why there is no number, one line; empty when judged.
+        calls: Model calls made for it; 0 when the reply was kept from before.
+        tokens: Tokens of those calls, prompt and reply.
+        cached: The reply was kept from before.
     """
 
     page: str
     outcome: Literal["judged", "unparsed", "failed"]
     probability: float | None = None
     grade: float | None = None
+    log_odds: float | None = None
     reason: str = ""
     calls: int = 0
     tokens: int = 0
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

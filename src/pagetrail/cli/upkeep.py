@@ -41,7 +41,7 @@ def config_show(as_json: JsonOption = False) -> None:
     """Print the settings in force."""
     from ..config import load_settings
 
-    settings = load_settings().model_dump()
+    settings = load_settings().model_dump(mode="json")
     if as_json:
         data(settings)
         return

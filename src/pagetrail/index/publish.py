@@ -159,7 +159,7 @@ class VectorWriter(VectorIndex):
             for key, count in counts.items():
                 if key in alive:
                     writer.rows(
-                        "INSERT INTO vectors VALUES (?, ?, ?, ?)",
+                        "INSERT INTO vectors (encoder, page, segment, rows) VALUES (?, ?, ?, ?)",
                         (self._encoder, key, segment, count),
                     )
                     writer.rows(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "connect", "guard"]
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables, kept in the database as ``user_version``."""
 
 # Names and paths are BLOBs because file names on Unix are bytes and need not be valid text.
@@ -98,6 +98,29 @@ CREATE TABLE labels(
 CREATE INDEX labels_page ON labels(page);
 """
 
+# What each later version of the tables adds; a new database gets them one after the other too.
+# `encoders.channel`: the name under which the encoder is searched, NULL for the built-in one;
+# `spec`, `settings` and `probe` say how to load it and whether it is still the same model.
+# `vectors.grid`: which vector stands for which patch of the page's picture (`codec`).
+# `replies`: what models replied, by a key of everything that went into the call.
+# `calibrations`: how a judge's numbers become probabilities, as JSON.
+_CHANGES = {
+    2: """
+ALTER TABLE encoders ADD COLUMN channel TEXT;
+ALTER TABLE encoders ADD COLUMN spec TEXT NOT NULL DEFAULT '';
+ALTER TABLE encoders ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE encoders ADD COLUMN probe BLOB;
+CREATE UNIQUE INDEX encoders_channel ON encoders(channel) WHERE channel IS NOT NULL;
+ALTER TABLE vectors ADD COLUMN grid BLOB;
+CREATE TABLE replies(
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, made INTEGER NOT NULL, body BLOB NOT NULL)
+    WITHOUT ROWID;
+CREATE INDEX replies_model ON replies(model);
+CREATE TABLE calibrations(
+    judge TEXT PRIMARY KEY, made INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+""",
+}
+
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open the catalogue; readers and the writer use the same kind of connection.
@@ -136,8 +159,13 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by a newer version of Pagetrail (tables {version}, this version "
             f"reads up to {SCHEMA}): install a newer Pagetrail"
         )
-    if version == 0:
-        _make_tables(connection)
+    if version < SCHEMA and not _read_only(connection):
+        _bring_up(connection)
+    elif version < SCHEMA:
+        raise LibraryError(
+            f"{path} was written by an older version of Pagetrail and this place cannot be written "
+            "to: open it once where it can"
+        )
     # FULL: a commit is on the disk, not only in the system's cache, before a page is reported.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA cache_size = -16000")
@@ -145,16 +173,24 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_size_limit = 67108864")
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    # Both pragmas must come before the first table; a larger page keeps a body in one place.
-    connection.execute("PRAGMA page_size = 8192")
-    connection.execute("PRAGMA journal_mode = WAL")
+def _read_only(connection: sqlite3.Connection) -> bool:
+    (place,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
+    return not os.access(place, os.W_OK) or not os.access(os.path.dirname(place), os.W_OK)
+
+
+def _bring_up(connection: sqlite3.Connection) -> None:
+    """Make the tables, or add what later versions brought, in one transaction."""
+    if _version(connection) == 0:
+        # Both pragmas must come before the first table; a larger page keeps a body in one place.
+        connection.execute("PRAGMA page_size = 8192")
+        connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) == 0:  # another process may have been faster
-            for statement in _TABLES.split(";\n"):
+        version = _version(connection)  # another process may have been faster
+        for number in range(version + 1, SCHEMA + 1):
+            for statement in (_TABLES if number == 1 else _CHANGES[number]).split(";\n"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise

@@ -129,3 +129,23 @@ def test_one_writer_among_processes_and_a_killed_one_leaves_no_lock(tmp_path: Pa
     child.wait()
     child.stdout.close()
     WriterLock(path).release()
+
+
+def test_tables_of_the_first_version_get_what_later_ones_added(tmp_path: Path) -> None:
+    folder = create_folder(tmp_path / "library", version="0")
+    connect(folder.catalogue, create=True).close()
+    raw = sqlite3.connect(folder.catalogue)
+    now = sorted(raw.execute("SELECT name, sql FROM sqlite_schema").fetchall())
+    # What version 2 brought, taken away again.
+    raw.executescript(
+        "DROP TABLE replies; DROP TABLE calibrations; DROP INDEX encoders_channel;"
+        "INSERT INTO encoders (name, revision, dimension) VALUES ('kept', 'r', 4);"
+        "ALTER TABLE encoders DROP COLUMN channel; ALTER TABLE encoders DROP COLUMN spec;"
+        "ALTER TABLE encoders DROP COLUMN settings; ALTER TABLE encoders DROP COLUMN probe;"
+        "ALTER TABLE vectors DROP COLUMN grid; PRAGMA user_version = 1;"
+    )
+    raw.close()
+    connection = connect(folder.catalogue)
+    assert sorted(connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()) == now
+    assert connection.execute("SELECT name, channel FROM encoders").fetchall() == [("kept", None)]
+    connection.close()
