@@ -59,13 +59,13 @@ class VectorWriter(VectorIndex):
             self._writer.rows("INSERT INTO pending SELECT ?, key, NULL FROM pages", (self._id,))
         return self._id
 
-    def missing(self, limit: int = 256) -> list[int]:
-        """Return keys of up to ``limit`` stored pages that have no vectors yet."""
+    def missing(self, limit: int = 256, *, after: int = -1) -> list[int]:
+        """Return keys above ``after``, rising, of up to ``limit`` pages that lack vectors."""
         return [
             key
             for (key,) in self._writer.rows(
-                "SELECT page FROM pending WHERE encoder = ? ORDER BY page LIMIT ?",
-                (self._encoder, limit),
+                "SELECT page FROM pending WHERE encoder = ? AND page > ? ORDER BY page LIMIT ?",
+                (self._encoder, after, limit),
             )
         ]
 
