@@ -1,8 +1,9 @@
 """Fusion: scores of unlike channels made comparable, then added.
 
-Two ways. The *z-score* says how far a page stands out among all pages in the question's scope, in
-standard deviations of that channel for that question. The *reciprocal rank* looks at places only:
-``1 / (60 + rank)`` (Cormack, Clarke and Buettcher, SIGIR 2009).
+The *z-score* says how far a page stands out among all pages in the question's scope, in standard
+deviations of that channel for that question. The *reciprocal rank* looks at places only:
+``1 / (60 + rank)`` (Cormack, Clarke and Buettcher, SIGIR 2009). The *sum* takes scores as they are,
+such as the cosines of several encoders; over channels of vectors it is exact (`blend.exact_sum`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import UsageError
+from .blend import exact_sum
 from .pipeline import Pipeline, check_inputs, fixed_order, indent, table_each
 from .table import Table, combine, step
 from .value import as_number, piece
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fuse", "fuse", "reciprocal_ranks", "zscores"]
 
-Method = Literal["zscore", "rrf"]
+Method = Literal["zscore", "rrf", "sum"]
+_METHODS = {"zscore": "z-scores", "rrf": "reciprocal ranks", "sum": "their own scores"}
 _RANK_OFFSET = 60
 
 
@@ -80,7 +83,7 @@ class Fuse(Pipeline):
 
     Attributes:
         inputs: Two or more searches.
-        method: ``zscore`` or ``rrf``.
+        method: ``zscore``, ``rrf`` or ``sum``.
         weights: One per input, not negative, at least one above 0.
     """
 
@@ -90,8 +93,8 @@ class Fuse(Pipeline):
 
     def __post_init__(self) -> None:
         check_inputs(self.inputs, "fuse")
-        if self.method not in ("zscore", "rrf"):
-            raise UsageError(f"fuse knows the methods zscore and rrf, not {self.method!r}")
+        if self.method not in _METHODS:
+            raise UsageError(f"fuse knows the methods {', '.join(_METHODS)}, not {self.method!r}")
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.inputs):
             raise UsageError(f"fuse needs one weight per search: {len(self.inputs)}")
         weights = tuple(as_number(w, "weight") for w in self.weights)
@@ -110,11 +113,14 @@ class Fuse(Pipeline):
         return f"fuse({', '.join(map(str, self.inputs))}{extra})"
 
     def _lines(self) -> list[str]:
-        how = "z-scores" if self.method == "zscore" else "reciprocal ranks"
         weights = ", ".join(f"{w:g}" for w in self.weights)
-        return [f"fuse by {how}, weights {weights}", *indent(self.inputs)]
+        return [f"fuse by {_METHODS[self.method]}, weights {weights}", *indent(self.inputs)]
 
     def table(self, query: Query, resources: Resources) -> tuple[Table, Trace]:
+        if self.method == "sum":
+            exact = exact_sum(self, self.inputs, self.weights, query, resources)
+            if exact is not None:
+                return exact
         tables, trace = table_each(self.inputs, query, resources)
         started = time.perf_counter()
         total = resources.page_total(query)
@@ -122,8 +128,10 @@ class Fuse(Pipeline):
         for table, weight in ((tables[i], self.weights[i]) for i in fixed_order(self.inputs)):
             if self.method == "zscore":
                 normal, floor = zscores(table.scores, total)
-            else:
+            elif self.method == "rrf":
                 normal, floor = reciprocal_ranks(table.scores), 0.0
+            else:
+                normal, floor = table.scores, 0.0
             weighted.append(_with_normal(table, normal, weight))
             scores.append(weight * normal)
             floors.append(weight * floor)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 
 from pagetrail.errors import NotFoundError
-from pagetrail.ports import Found
-from pagetrail.types import Page, Query, page_id, split_page_id
+from pagetrail.ports import Blend, Found
+from pagetrail.types import Page, Query, Verdict, page_id, split_page_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,11 +25,17 @@ settings.load_profile("retrieve")
 
 @dataclass
 class World:
-    """`ports.Resources` over given scores: channel to page id to score."""
+    """`ports.Resources` over given scores: channel to page id to score.
+
+    ``vectors`` names the channels that score every page; ``verdicts`` is judge to page id to what
+    it says: a probability, or an outcome.
+    """
 
     channels: Mapping[str, Mapping[str, float]]
     total: int = 10
     asked: list[tuple[str, int]] = field(default_factory=list)
+    vectors: tuple[str, ...] = ()
+    verdicts: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
     def find(self, channel: str, query: Query, limit: int) -> Found:
         self.asked.append((channel, limit))
@@ -40,6 +46,39 @@ class World:
         blocks = np.full(len(ids), 3, np.int32) if channel == "blocks" else None
         keys = np.array(self.page_keys(ids), np.int64)
         return Found(keys, np.array([scores[p] for p in ids], float), blocks)
+
+    def blend(
+        self, channels: Sequence[str], weights: Sequence[float], query: Query, limit: int
+    ) -> Blend | None:
+        if not set(channels) <= set(self.vectors):
+            return None
+        self.asked.append((" + ".join(channels), limit))
+        pages = sorted({page for name in channels for page in self.channels[name]})
+        own = {c: np.array([self.channels[c].get(p, 0.0) for p in pages]) for c in channels}
+        total = sum(w * own[c] for c, w in zip(channels, weights, strict=True))
+        best = np.lexsort((pages, -total))[:limit]
+        keys = np.array(self.page_keys([pages[i] for i in best]), np.int64)
+        return Blend(Found(keys, total[best]), {c: own[c][best] for c in channels})
+
+    def rescore(self, channel: str, query: Query, keys: Sequence[int]) -> Found:
+        if channel not in self.vectors:
+            raise NotFoundError(f"no channel {channel!r}")
+        scores = self.channels[channel]
+        known = [k for k, page in zip(keys, self.page_ids(keys), strict=True) if page in scores]
+        own = [scores[page] for page in self.page_ids(known)]
+        return Found(np.array(known, np.int64), np.array(own, float))
+
+    def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
+        if judge not in self.verdicts:
+            raise NotFoundError(f"no judge {judge!r}")
+        self.asked.append((judge, len(ids)))
+        said = [self.verdicts[judge][page] for page in ids]
+        return [
+            Verdict(page, what, reason="told to", calls=1)
+            if what in ("unparsed", "failed")
+            else Verdict(page, "judged", probability=what, calls=1, tokens=10)
+            for page, what in zip(ids, said, strict=True)
+        ]
 
     def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
         # Not in the order of the ids, so that ties cannot be right by luck.

@@ -1,0 +1,135 @@
+"""A judge's word in the pipeline: keep the pages that pass, in the order found or as judged.
+
+What a judge could not say is never taken for a number: such pages are counted in the trace, under
+``unparsed`` and ``failed``, and stand behind those that passed or drop out, as the stage says.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import UsageError
+from ..types import Ranking, Step, Trace
+from .pipeline import Transform
+from .value import as_number, fingerprint, piece
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..ports import Resources
+    from ..types import Hit, Query, Verdict
+
+__all__ = ["Filter"]
+
+_CHOICES = {
+    "order": ("ranking", "probability"),
+    "unjudged": ("drop", "keep"),
+    "empty": ("all", "none"),
+}
+
+
+@piece("filter")
+@dataclass(frozen=True)
+class Filter(Transform):
+    """Ask a judge about every page of the ranking and keep those that pass.
+
+    Attributes:
+        judge: The judge's name in the library, such as ``yes_no``.
+        threshold: Least probability that passes, 0..1; with 0 the stage only reorders.
+        order: ``ranking`` keeps the order and scores found; ``probability`` puts the pages that
+            passed in order of their probability, which becomes the score.
+        unjudged: Pages without a verdict: ``drop`` treats them as not passed; ``keep`` puts them
+            behind those that passed.
+        empty: When no page passes: ``all`` returns all of them, ``none`` returns nothing. Either
+            way the step says ``outcome: no_candidate``.
+    """
+
+    judge: str = "yes_no"
+    threshold: float = 0.5
+    order: Literal["ranking", "probability"] = "ranking"
+    unjudged: Literal["drop", "keep"] = "keep"
+    empty: Literal["all", "none"] = "all"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.judge, str) or not self.judge:
+            raise UsageError(f"a judge has a name, not {self.judge!r}")
+        threshold = as_number(self.threshold, "threshold")
+        if not 0 <= threshold <= 1:
+            raise UsageError(f"a threshold is a probability, not {threshold:g}")
+        object.__setattr__(self, "threshold", threshold)
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise UsageError(f"{name} is {' or '.join(known)}, not {getattr(self, name)!r}")
+
+    def __str__(self) -> str:
+        extra = "" if self.threshold == 0.5 else f", threshold={self.threshold:g}"
+        plain = {"order": "ranking", "unjudged": "keep", "empty": "all"}
+        for name, value in plain.items():
+            if getattr(self, name) != value:
+                extra += f', {name}="{getattr(self, name)}"'
+        return f'Filter("{self.judge}"{extra})'
+
+    def _lines(self) -> list[str]:
+        order = "in the order found" if self.order == "ranking" else "the most probable first"
+        empty = "all of them if none does" if self.empty == "all" else "none if none does"
+        unsure = "the unjudged behind them" if self.unjudged == "keep" else "the unjudged dropped"
+        rule = f"{order}, {unsure}; {empty}"
+        return [f"ask {self.judge} about each page, keep those of {self.threshold:g} up, {rule}"]
+
+    def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        started = time.perf_counter()
+        verdicts = resources.judge(self.judge, query, [hit.page for hit in ranking.hits])
+        judged = [
+            (replace(hit, verdicts={**hit.verdicts, self.judge: verdict}), verdict)
+            for hit, verdict in zip(ranking.hits, verdicts, strict=True)
+        ]
+        passed = [(h, v) for h, v in judged if _probability(v) >= self.threshold]
+        kept = self._ordered(passed)
+        if self.unjudged == "keep":
+            kept += _behind(kept, [h for h, v in judged if v.outcome != "judged"])
+        if not passed:
+            kept = self._ordered(judged) if self.empty == "all" else []
+        return Ranking(query, tuple(kept)), Trace((self._step(verdicts, len(passed), started),))
+
+    def _ordered(self, pages: Sequence[tuple[Hit, Verdict]]) -> list[Hit]:
+        """Return hits in the stage's order; those without a number stand last."""
+        if self.order == "ranking":
+            return [hit for hit, _ in pages]
+        sure = [(h, v) for h, v in pages if v.probability is not None]
+        # Equally probable pages keep the order they were found in: sorting is stable.
+        sure.sort(key=lambda pair: -_probability(pair[1]))
+        kept = [replace(hit, score=_probability(v)) for hit, v in sure]
+        return kept + _behind(kept, [h for h, v in pages if v.probability is None])
+
+    def _step(self, verdicts: Sequence[Verdict], passed: int, started: float) -> Step:
+        outcomes = [verdict.outcome for verdict in verdicts]
+        detail = {
+            "asked": str(len(verdicts)),
+            "passed": str(passed),
+            "unparsed": str(outcomes.count("unparsed")),
+            "failed": str(outcomes.count("failed")),
+        }
+        if verdicts and not passed:
+            detail["outcome"] = "no_candidate"
+        return Step(
+            stage=f"judge {self.judge}",
+            fingerprint=fingerprint(self),
+            calls=sum(v.calls for v in verdicts),
+            tokens=sum(v.tokens for v in verdicts),
+            seconds=time.perf_counter() - started,
+            cache_hits=sum(v.cached for v in verdicts),
+            detail=detail,
+        )
+
+
+def _probability(verdict: Verdict) -> float:
+    """Return the verdict's probability, below every threshold where there is none."""
+    return -1.0 if verdict.probability is None else verdict.probability
+
+
+def _behind(kept: Sequence[Hit], others: Sequence[Hit]) -> list[Hit]:
+    """Return hits with scores no higher than the last one kept, so that they stay behind it."""
+    last = min((hit.score for hit in kept), default=None)
+    return [hit if last is None else replace(hit, score=min(hit.score, last)) for hit in others]
