@@ -1,17 +1,19 @@
-"""Recipes are values that can be kept and read back."""
+"""Recipes are values that can be kept and read back; what they say is what was published."""
 
 from __future__ import annotations
 
 import pytest
 
-from pagetrail.errors import NotFoundError
-from pagetrail.recipes import recipe, recipes
+from pagetrail.errors import NotFoundError, UsageError
+from pagetrail.recipes import recipe, recipes, vrag
 from pagetrail.retrieve.value import from_json, to_json
+
+NEEDS = {"single": ":channel=clip"}
 
 
 @pytest.mark.parametrize("name", recipes())
 def test_recipes_can_be_kept_as_json(name):
-    value = recipe(name, 7)
+    value = recipe(name + NEEDS.get(name, ""), 7)
     assert from_json(to_json(value)) == value
     assert value.explain().endswith("keep the best 7")
 
@@ -19,3 +21,73 @@ def test_recipes_can_be_kept_as_json(name):
 def test_an_unknown_recipe_names_the_known():
     with pytest.raises(NotFoundError, match="default"):
         recipe("magic")
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "written"),
+    [
+        (
+            "paper",
+            (
+                '((fuse(Search("clip"), Search("siglip"), Search("openclip"), method="sum") % 60 >> '
+                'Filter("yes_no", unjudged="drop")) % 5)'
+            ),
+        ),
+        (
+            "code",
+            (
+                '((fuse(Search("clip"), Search("siglip?unpadded"), Search("openclip"), method="sum") '
+                '% 10 >> Filter("yes_no?contains", unjudged="drop")) % 5)'
+            ),
+        ),
+        (
+            "fixed",
+            (
+                '((fuse(Search("clip", depth=10000), Search("siglip", depth=10000), '
+                'Search("openclip", depth=10000)) % 60 >> Filter("yes_no", order="probability")) % 5)'
+            ),
+        ),
+    ],
+)
+def test_vrag_says_how_it_follows_its_source(fidelity, written):
+    assert str(vrag(fidelity=fidelity)) == written
+    assert recipe(f"vrag:fidelity={fidelity}") == vrag(fidelity=fidelity)
+
+
+def test_every_switch_of_vrag_can_be_set_in_text():
+    text = "vrag:encoders=clip+siglip,fusion=sum,weights=2+1,filter=off,m=20"
+    value = recipe(text, keep=3)
+    assert value == vrag(
+        3, encoders=("clip", "siglip"), fusion="sum", weights=(2, 1), filter="off", m=20
+    )
+    assert (
+        str(value) == '(fuse(Search("clip"), Search("siglip"), method="sum", weights=(2, 1)) % 3)'
+    )
+    assert str(recipe("vrag:encoders=clip,filter=off")) == '(Search("clip") % 5)'
+    assert recipe("vrag", fidelity="code", m=20) == vrag(fidelity="code", m=20)
+
+
+def test_late_interaction_over_all_pages_or_over_candidates():
+    assert str(recipe("m3docrag")) == '(Search("colpali") % 4)'
+    narrowed = recipe("m3docrag:candidates=100,channel=colqwen2")
+    assert narrowed.explain().endswith("keep the best 100\nthen rank them by colqwen2\n"
+                                       "then keep the best 4")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("vrag:m=many", "not a number"),
+        ("vrag:m", "option=value"),
+        ("vrag:size=3", "no option 'size'"),
+        ("vrag:fidelity=best", "paper, code, fixed"),
+        ("vrag:filter=maybe", "vote, log_odds, off"),
+        ("vrag:fusion=mean", "sum, zscore, rrf"),
+        ("vrag:m=0", "at least 1"),
+        ("single", "needs channel"),
+        ("vrag:encoders=", "name"),
+    ],
+)
+def test_wrong_options_are_told(text, fault):
+    with pytest.raises(UsageError, match=fault):
+        recipe(text)
