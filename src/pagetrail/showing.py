@@ -7,26 +7,37 @@ keeps what was drawn.
 from __future__ import annotations
 
 import io
+import math
+from contextlib import ExitStack
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from .documents.draw import draw_boxes
 from .documents.load import open_source
-from .errors import DamagedError, NotFoundError, UsageError
+from .errors import DamagedError, NotFoundError, PagetrailError, UsageError
 from .index.changes import file_stamp
 from .index.pictures import PictureStore
+from .ports import Picture
 from .types import split_page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+    import numpy as np
     from PIL.Image import Image
 
     from .config import Settings
+    from .documents.load import Source
     from .index.catalogue import Catalogue
-    from .types import Citation, Document
+    from .types import Citation, Document, Page
 
 __all__ = ["PagePictures"]
+
+# PDFium must not run in two threads at once, even on two documents: it may crash the process.
+_DRAWING = RLock()
+_QUALITY = 90  # of JPEG pictures for models: small, and letters keep their edges
 
 
 class PagePictures:
@@ -76,9 +87,69 @@ class PagePictures:
         picture = self.page(citation.page, dpi=dpi, passwords=passwords)
         return draw_boxes(picture, citation.boxes, turn=page.turn)
 
+    def picture(self, page: str, *, pixels: int) -> Picture:
+        """Return a page turned upright as a JPEG of at most so many pixels (`ports.Pictures`)."""
+        (found,) = self._catalogue.pages([page])
+        document = self._catalogue.document(found.document)
+
+        def draw() -> bytes:
+            from PIL import Image as Pictures
+
+            (drawn,) = self.upright([found], pixels=pixels)
+            if isinstance(drawn, PagetrailError):
+                raise drawn
+            buffer = io.BytesIO()
+            Pictures.fromarray(drawn).save(buffer, "JPEG", quality=_QUALITY)
+            return buffer.getvalue()
+
+        key = f"{document.content_hash}#{found.number}@{pixels}t{found.turn}q{_QUALITY}"
+        return Picture(key, draw)
+
+    def upright(
+        self, pages: Iterable[Page], *, pixels: int, passwords: Sequence[str] = ()
+    ) -> Iterator[np.ndarray | PagetrailError]:
+        """Yield each page's picture turned upright, uint8 RGB, or why it could not be drawn.
+
+        A file is opened once for pages that follow each other.
+
+        Args:
+            pages: Pages of the library.
+            pixels: Most pixels of a picture; smaller pages are not blown up beyond 600 dpi.
+            passwords: Tried when a file is encrypted.
+        """
+        import numpy as np
+
+        opened = ExitStack()
+        current, source = "", None
+        try:
+            for page in pages:
+                try:
+                    with _DRAWING:
+                        if source is None or page.document != current:
+                            opened.close()
+                            current, source = page.document, None
+                            document = self._catalogue.document(page.document)
+                            source = opened.enter_context(self._source(document, passwords))
+                        image = source.image(
+                            page.number, dpi=_resolution(page, pixels), max_pixels=pixels
+                        )
+                    yield np.ascontiguousarray(np.rot90(image, -(page.turn // 90)))
+                except PagetrailError as error:
+                    yield error
+        finally:
+            with _DRAWING:
+                opened.close()
+
     def _draw(self, document: Document, number: int, dpi: int, passwords: Sequence[str]) -> Image:
         from PIL import Image as Pictures
 
+        with _DRAWING, self._source(document, passwords) as source:
+            pixels = source.image(number, dpi=dpi, max_pixels=self._settings.max_pixels)
+        return Pictures.fromarray(pixels)
+
+    def _source(
+        self, document: Document, passwords: Sequence[str]
+    ) -> AbstractContextManager[Source]:
         path, stamp = self._catalogue.location(document.id)
         try:
             changed = file_stamp(path) != stamp
@@ -88,8 +159,12 @@ class PagePictures:
             ) from error
         if changed:
             raise DamagedError(document.source, "the file changed since it was added; add it again")
-        with open_source(
+        return open_source(
             Path(path), document.source, settings=self._settings, passwords=passwords
-        ) as source:
-            pixels = source.image(number, dpi=dpi, max_pixels=self._settings.max_pixels)
-        return Pictures.fromarray(pixels)
+        )
+
+
+def _resolution(page: Page, pixels: int) -> float:
+    """Return the dpi at which a page has so many pixels; at most 600."""
+    inches = max(page.width * page.height, 1.0) / 72**2
+    return min(600.0, max(1.0, math.sqrt(pixels / inches)))
