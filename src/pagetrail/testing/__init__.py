@@ -11,6 +11,16 @@ from __future__ import annotations
 
 from .corpus import make_page, tiny_pages
 from .encoders import HashEncoder, check_encoder
+from .judges import PlainPictures, WordJudge, check_judge
 from .readers import check_answer_reader
 
-__all__ = ["HashEncoder", "check_answer_reader", "check_encoder", "make_page", "tiny_pages"]
+__all__ = [
+    "HashEncoder",
+    "PlainPictures",
+    "WordJudge",
+    "check_answer_reader",
+    "check_encoder",
+    "check_judge",
+    "make_page",
+    "tiny_pages",
+]

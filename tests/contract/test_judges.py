@@ -1,0 +1,133 @@
+"""Every judge keeps to the contract, and the contract notices those that do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pagetrail.errors import EndpointError
+from pagetrail.judge.calibrate import Calibration
+from pagetrail.judge.chat import Grade, YesNo
+from pagetrail.ports import Prompt, Reply
+from pagetrail.testing import WordJudge, check_judge
+from pagetrail.types import Verdict
+
+ASK = Prompt("ask", 1, "Can this page answer: {question}\n{text}\nSay yes or no.")
+PLATT = Calibration("platt", slope=0.5, offset=-1.0)
+
+
+class Model:
+    """Looks at every picture and replies by what the page says."""
+
+    name = "model"
+    revision = "1"
+
+    def __init__(self, reply: str, *, logprobs=None, concurrency: int = 1) -> None:
+        self._reply, self._logprobs, self.concurrency = reply, logprobs, concurrency
+
+    def chat(self, messages, *, schema=None, max_tokens=512, logprobs=False):
+        for picture in messages[-1].images:
+            picture.draw()
+        if "tomatoes, a third" in messages[-1].text and self._reply == "fail":
+            raise EndpointError("the server said:\n500")
+        kept = self._logprobs if logprobs else None
+        return Reply(self._reply, kept, prompt_tokens=10, reply_tokens=1)
+
+
+DEGREES = {"Yes": -0.5, " no": -1.2, "4": -2.0, "5": -3.0}
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        WordJudge(),
+        YesNo(Model("Yes."), ASK, pixels=500),
+        YesNo(Model("perhaps"), ASK, pixels=500),
+        YesNo(Model("fail"), ASK, pixels=500, name="fails"),
+        YesNo(Model("no", concurrency=4), ASK, pixels=0),
+        YesNo(Model("x", logprobs=DEGREES, concurrency=4), ASK, pixels=5000),
+        YesNo(Model("x", logprobs=DEGREES), ASK, pixels=5000, calibration=PLATT),
+        YesNo(Model("eyes"), ASK, pixels=500, parse="contains"),
+        Grade(Model("4"), ASK, pixels=500),
+        Grade(Model("10"), ASK, pixels=500),
+        Grade(Model("x", logprobs=DEGREES, concurrency=3), ASK, pixels=500),
+        Grade(Model("4"), ASK, pixels=0, parse="molorag"),
+    ],
+)
+def test_judge_keeps_the_contract(judge):
+    check_judge(judge)
+
+
+class _Changed(WordJudge):
+    def __init__(self, **changes):
+        self._changes = changes
+
+    def judge(self, query, pages, pictures):
+        return [replace(v, **self._changes) for v in super().judge(query, pages, pictures)]
+
+
+class _Sorted(WordJudge):
+    def judge(self, query, pages, pictures):
+        return sorted(super().judge(query, pages, pictures), key=lambda v: v.page)
+
+
+class _Eager(WordJudge):
+    def judge(self, query, pages, pictures):
+        for page in pages:
+            pictures.picture(page.id, pixels=100).draw()
+        return super().judge(query, pages, _NoPictures())
+
+
+class _NoPictures:
+    def picture(self, page, *, pixels):
+        raise AssertionError("no pictures are needed")
+
+
+class _Relative(WordJudge):
+    def judge(self, query, pages, pictures):
+        found = super().judge(query, pages, pictures)
+        return [replace(v, probability=i / max(1, len(found))) for i, v in enumerate(found)]
+
+
+class _Forgetful(WordJudge):
+    def __init__(self):
+        self._times = 0
+
+    def judge(self, query, pages, pictures):
+        self._times += 1
+        return [Verdict(p.id, "judged", probability=1 / self._times) for p in pages]
+
+
+class _LooksAndIgnores(WordJudge):
+    def judge(self, query, pages, pictures):
+        for page in {p.id for p in pages}:
+            try:
+                pictures.picture(page, pixels=100).draw()
+            except Exception:  # noqa: BLE001
+                continue
+        return super().judge(query, pages, pictures)
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        (object(), "methods of ports.Judge"),
+        (_Sorted(), "in the order given"),
+        (_Changed(probability=1.5), r"within 0\.\.1"),
+        (_Changed(log_odds=float("inf")), "finite"),
+        (_Changed(probability=None), "a number to what it judged"),
+        (_Changed(outcome="failed", reason="why"), "numbers only to what it judged"),
+        (_Changed(outcome="unparsed", probability=None), "says why"),
+        (_Changed(reason="two\nlines"), "one line"),
+        (_Changed(calls=1), "only once"),
+        (_Changed(calls=1, cached=True), "what was kept"),
+        (_Eager(), "once per call"),
+        (_Relative(), "another order"),
+        (_Forgetful(), "when asked again"),
+        (_LooksAndIgnores(), "cannot be drawn"),
+    ],
+)
+def test_contract_notices_a_broken_judge(broken, rule):
+    with pytest.raises(AssertionError, match=rule):
+        check_judge(broken)
