@@ -1,0 +1,93 @@
+"""Is it still the same model? Vectors of a fixed question and a fixed picture, kept and compared.
+
+Names and revisions say what a model claims to be. What it does may change without them: a processor
+with another size, a library that reads a config differently, a projection filled at random. The
+vectors of one question and one picture notice all of these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from ..ports import ImageEncoder
+
+__all__ = ["TOLERANCE", "check_probe", "probe", "probe_picture"]
+
+PROBE_TEXT = "Which page shows the total revenue for 2019?"
+
+TOLERANCE = 0.02
+"""Most by which a probe's cosine may differ from 1.
+
+Half precision, another device or another batch move a vector by 1e-5 to 5e-3 (bfloat16 keeps 8 bits,
+a relative error of .4 % per number, which averages out over hundreds of numbers); the two ways in
+which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same family, a
+missing projection or another size of picture gives .1 to 1.
+"""
+
+_MOST_VECTORS = 64  # of the picture; spread evenly, so that a moved grid shows
+_CELL = 14
+
+
+def probe_picture() -> np.ndarray:
+    """Return the fixed picture, uint8 RGB ``[448, 336, 3]``: colours, edges, a gradient, no font."""
+    rows, columns = np.mgrid[0:448, 0:336]
+    picture = np.full((448, 336, 3), 255, np.uint8)
+    stripes = (rows // _CELL % 3 == 0) & (columns > 40) & (columns < 300) & (rows < 200)
+    picture[stripes] = (32, 32, 32)
+    picture[240:330, 40:160] = (200, 30, 30)
+    picture[270:330, 190:300] = (20, 90, 200)
+    shade = (columns[350:430, 40:300] * 255 // 336).astype(np.uint8)
+    picture[350:430, 40:300] = shade[:, :, None]
+    return picture
+
+
+def probe(encoder: ImageEncoder) -> np.ndarray:
+    """Return the vectors of the fixed question and picture, float32 ``[n, dimension]``.
+
+    The question's come first. Of an encoder with many vectors per picture at most 64 are taken.
+
+    Raises:
+        ModelError: The model cannot encode them.
+    """
+    question = encoder.encode_queries([PROBE_TEXT]).data
+    picture = encoder.encode_images([probe_picture()]).data
+    places = np.linspace(0, len(picture) - 1, min(len(picture), _MOST_VECTORS)).astype(np.int64)
+    return np.concatenate([question, picture[places]]).astype(np.float32)
+
+
+def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
+    """Check that an encoder still gives what it gave when a library was built with it.
+
+    Vectors are compared one by one, and the mean of their cosines must lie within `TOLERANCE` of 1.
+    Pooled vectors are means over patches that clustering put together: one patch on a border may
+    change sides and renumber the rest, so each is compared with its nearest.
+
+    Raises:
+        ModelError: It does not: another model, other settings, or missing weights.
+    """
+    now = probe(encoder)
+    stored = np.asarray(stored, np.float32)
+    advice = (
+        "use the model and settings that the library was built with, or drop it and add it anew"
+    )
+    if stored.ndim != 2 or stored.shape[1] != now.shape[1]:
+        raise ModelError(
+            f"{encoder.name} gives {now.shape[1]} numbers per vector, the library was built with "
+            f"{stored.shape[-1]}; {advice}"
+        )
+    cosines = stored @ now.T
+    pooled = encoder.settings.get("pool", "1") != "1"
+    if pooled or len(now) != len(stored):
+        agreement = float(cosines.max(axis=1).mean())
+    else:
+        agreement = float(np.diagonal(cosines).mean())
+    if not agreement >= 1 - TOLERANCE:
+        raise ModelError(
+            f"{encoder.name} is not the model that the library was built with: its vectors agree "
+            f"only to {agreement:.3f} (cosine; {1 - TOLERANCE:.2f} is needed); {advice}"
+        )
