@@ -23,9 +23,9 @@ PROBE_TEXT = "Which page shows the total revenue for 2019?"
 TOLERANCE = 0.02
 """Most by which a probe's cosine may differ from 1.
 
-Half precision, another device or another batch move a vector by 1e-5 to 5e-3 (bfloat16 keeps 8 bits,
-a relative error of .4 % per number, which averages out over hundreds of numbers); the two ways in
-which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same family, a
+Half precision, another device or another batch move a vector by 1e-5 to 5e-3 (bfloat16 keeps 8
+bits, a relative error of .4 % per number, which averages out over hundreds of numbers); the two
+ways in which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same family, a
 missing projection or another size of picture gives .1 to 1.
 """
 
@@ -34,7 +34,7 @@ _CELL = 14
 
 
 def probe_picture() -> np.ndarray:
-    """Return the fixed picture, uint8 RGB ``[448, 336, 3]``: colours, edges, a gradient, no font."""
+    """Return the fixed picture, uint8 RGB ``[448, 336, 3]``: stripes, colours and a gradient."""
     rows, columns = np.mgrid[0:448, 0:336]
     picture = np.full((448, 336, 3), 255, np.uint8)
     stripes = (rows // _CELL % 3 == 0) & (columns > 40) & (columns < 300) & (rows < 200)
@@ -54,40 +54,53 @@ def probe(encoder: ImageEncoder) -> np.ndarray:
     Raises:
         ModelError: The model cannot encode them.
     """
-    question = encoder.encode_queries([PROBE_TEXT]).data
-    picture = encoder.encode_images([probe_picture()]).data
-    places = np.linspace(0, len(picture) - 1, min(len(picture), _MOST_VECTORS)).astype(np.int64)
-    return np.concatenate([question, picture[places]]).astype(np.float32)
+    return np.concatenate(_halves(encoder))
 
 
 def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
     """Check that an encoder still gives what it gave when a library was built with it.
 
-    Vectors are compared one by one, and the mean of their cosines must lie within `TOLERANCE` of 1.
-    Pooled vectors are means over patches that clustering put together: one patch on a border may
-    change sides and renumber the rest, so each is compared with its nearest.
+    The mean cosine must lie within `TOLERANCE` of 1, for the question's vectors and for the
+    picture's. Pooled vectors are means over patches that clustering put together: a patch on a
+    border may change sides and renumber the rest, so each is compared with its nearest.
 
     Raises:
         ModelError: It does not: another model, other settings, or missing weights.
     """
-    now = probe(encoder)
+    question, picture = _halves(encoder)
     stored = np.asarray(stored, np.float32)
     advice = (
         "use the model and settings that the library was built with, or drop it and add it anew"
     )
-    if stored.ndim != 2 or stored.shape[1] != now.shape[1]:
+    if stored.ndim != 2 or stored.shape[1] != question.shape[1]:
         raise ModelError(
-            f"{encoder.name} gives {now.shape[1]} numbers per vector, the library was built with "
-            f"{stored.shape[-1]}; {advice}"
+            f"{encoder.name} gives {question.shape[1]} numbers per vector, the library was built "
+            f"with {stored.shape[-1]}; {advice}"
         )
-    cosines = stored @ now.T
     pooled = encoder.settings.get("pool", "1") != "1"
-    if pooled or len(now) != len(stored):
-        agreement = float(cosines.max(axis=1).mean())
-    else:
-        agreement = float(np.diagonal(cosines).mean())
-    if not agreement >= 1 - TOLERANCE:
+    agreement = min(
+        _agreement(stored[: len(question)], question, nearest=False),
+        _agreement(stored[len(question) :], picture, nearest=pooled),
+    )
+    if agreement < 1 - TOLERANCE:
         raise ModelError(
             f"{encoder.name} is not the model that the library was built with: its vectors agree "
             f"only to {agreement:.3f} (cosine; {1 - TOLERANCE:.2f} is needed); {advice}"
         )
+
+
+def _halves(encoder: ImageEncoder) -> tuple[np.ndarray, np.ndarray]:
+    question = encoder.encode_queries([PROBE_TEXT]).data
+    picture = encoder.encode_images([probe_picture()]).data
+    places = np.linspace(0, len(picture) - 1, min(len(picture), _MOST_VECTORS)).astype(np.int64)
+    return question.astype(np.float32), picture[places].astype(np.float32)
+
+
+def _agreement(stored: np.ndarray, now: np.ndarray, *, nearest: bool) -> float:
+    """Return the mean cosine of two sets of unit vectors; 0 when their numbers differ."""
+    if not len(stored) or not len(now):
+        return 0.0
+    cosines = stored @ now.T
+    if nearest:
+        return float(cosines.max(axis=1).mean())
+    return float(np.diagonal(cosines).mean()) if len(stored) == len(now) else 0.0
