@@ -96,7 +96,7 @@ class Calibration:
         known = self.kind in {"platt", "isotonic"}
         known = known and self.scale in {"log_odds", "grade", "probability"}
         finite = all(isinstance(n, int | float) and math.isfinite(n) for n in numbers)
-        if not known or not finite or self.slope < 0:
+        if not known or not finite or self.slope < 0 or not _within(self.probabilities):
             raise UsageError("this is not a calibration; fit it again")
         rising = np.all(np.diff(self.scores) > 0) and np.all(np.diff(self.probabilities) >= 0)
         paired = len(self.scores) == len(self.probabilities)
@@ -232,7 +232,7 @@ def _platt(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     w = np.array([0.0, math.log((positives + 1) / (negatives + 1))])
     loss = _loss(design @ w, target)
     for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(-(design @ w)))
+        p = 0.5 + 0.5 * np.tanh(design @ w / 2)
         slope = design.T @ (p - target)
         bend = (design * (p * (1 - p))[:, None]).T @ design + 1e-12 * np.eye(2)
         step, length = np.linalg.solve(bend, slope), 1.0
@@ -276,6 +276,10 @@ def _isotonic(x: np.ndarray, y: np.ndarray) -> tuple[tuple[float, ...], tuple[fl
         start += size
     least = 1 / (len(x) + 2)  # n labels without an exception do not say "never"
     return tuple(scores), tuple(min(1 - least, max(least, v)) for v in values)
+
+
+def _within(values: Sequence[float]) -> bool:
+    return all(0 <= v <= 1 for v in values)
 
 
 def _sigmoid(z: float) -> float:
