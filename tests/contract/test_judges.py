@@ -13,7 +13,7 @@ from pagetrail.ports import Prompt, Reply
 from pagetrail.testing import WordJudge, check_judge
 from pagetrail.types import Verdict
 
-ASK = Prompt("ask", 1, "Can this page answer: {question}\n{text}\nSay yes or no.")
+ASK = Prompt("ask", 1, "Can this page answer: {question}\n{page}\nSay yes or no.")
 PLATT = Calibration("platt", slope=0.5, offset=-1.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
     from ..ports import ChatModel, Message, Reply
 
-__all__ = ["Asked", "ask_each", "one_line", "quoted"]
+__all__ = ["Asked", "as_data", "ask_each", "one_line"]
 
 _FAILURES = 5  # of the server in a row, before any reply, from which on nothing more is asked
 _REASON = 300  # characters
+_MARKS = re.compile(r"<{3,}|>{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +144,10 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= _REASON else text[: _REASON - 1] + "…"
 
 
-def quoted(text: str, characters: int) -> str:
-    """Return a page's text as data: at most so many characters, every line behind ``> ``.
+def as_data(text: str, characters: int) -> str:
+    """Return a page's text to be put between a prompt's marks: at most so many characters.
 
-    No line of the page can then stand where the prompt's own lines stand, whatever it says.
+    Marks are ``<<<PAGE`` and ``PAGE>>>``; three angle brackets in a row are set apart, so that no
+    page can close the marks and speak in the prompt's name.
     """
-    return "\n".join(f"> {line}" for line in text[:characters].splitlines())
+    return _MARKS.sub(lambda run: " ".join(run[0]), text[:characters])

@@ -12,9 +12,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import PageError
 from ..ports import Message, Picture
 from ..types import Verdict
-from .asking import ask_each, quoted
+from .asking import as_data, ask_each
 from .parse import (
     contains_yes,
     expected_grade,
@@ -51,9 +52,11 @@ class _Asking:
     ) -> list[Message]:
         """Return the messages of one call: the prompt's own, with picture and text of the page."""
         images = [] if query.image is None else [_picture(query.image)]
+        if self.pixels <= 0 and not page.blocks:
+            raise PageError(page.document, page.number, "it has no words to judge it by")
         if self.pixels > 0:
             images.append(pictures.picture(page.id, pixels=self.pixels))
-        text = prompt.fill(question=query.text, text=quoted(page.text, self.characters))
+        text = prompt.fill(question=query.text, page=as_data(page.text, self.characters))
         turns = [Message("system", prompt.system)] if prompt.system else []
         return [*turns, Message("user", text, tuple(images))]
 
@@ -75,9 +78,9 @@ class YesNo:
 
     Args:
         model: Whom to ask.
-        prompt: May hold ``{question}`` and ``{text}``, the page's words, every line behind
-            ``> ``.
-        pixels: Most pixels of the page's picture; 0 asks without a picture.
+        prompt: May hold ``{question}`` and ``{page}``, the page's words as data.
+        pixels: Most pixels of the page's picture; 0 asks by its words alone, and a page that has
+            none is `failed` without a call.
         calibration: Applied where it was fitted on the same kind of number: ``log_odds``, or
             ``probability`` for replies that are only a word.
         parse: ``contains`` reproduces V-RAG's code: ``yes`` anywhere in the reply is 1, every other
@@ -142,9 +145,9 @@ class Grade:
 
     Args:
         model: Whom to ask.
-        prompt: May hold ``{question}`` and ``{text}``, the page's words, every line behind
-            ``> ``.
-        pixels: Most pixels of the page's picture; 0 asks without a picture.
+        prompt: May hold ``{question}`` and ``{page}``, the page's words as data.
+        pixels: Most pixels of the page's picture; 0 asks by its words alone, and a page that has
+            none is `failed` without a call.
         calibration: Applied when it was fitted on grades.
         parse: ``molorag`` reproduces MoLoRAG's code: the first digit from 1 to 5 anywhere in the
             reply; a reply without one counts as judged 3 and a failed call as judged 1, and

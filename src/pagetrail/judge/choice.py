@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..ports import Message, Picture
-from .asking import ask_each, quoted
+from .asking import as_data, ask_each
 from .parse import letter_shares, read_letter
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class Choice:
 
     Args:
         model: Whom to ask.
-        prompt: May hold ``{question}``, ``{letters}`` ("A, B, C") and ``{candidates}``: per
-            candidate a line with its letter, then its words, every line behind ``> ``. Pictures
-            stand before the text in the order of the letters, behind the question's own if any.
+        prompt: May hold ``{question}``, ``{letters}`` ("A, B, C") and ``{pages}``: per candidate a
+            line with its letter, then its words between marks, as data. Pictures stand before the
+            text in the order of the letters, behind the question's own if there is one.
         pixels: Most pixels of each picture; 0 chooses by words alone.
         orders: In how many orders to show them. With a multiple of the number of candidates every
             candidate stands equally often at every position.
@@ -151,12 +151,14 @@ class Choice:
         if self._pixels > 0:
             images += [pictures.picture(page.id, pixels=self._pixels) for page in order]
         letters = string.ascii_uppercase[: len(order)]
-        shown = [
-            f"{letter}:\n{quoted(page.text, self._characters)}".rstrip()
-            for letter, page in zip(letters, order, strict=True)
-        ]
+        shown = []
+        if self._characters > 0:
+            shown = [
+                f"{letter}:\n<<<PAGE\n{as_data(page.text, self._characters)}\nPAGE>>>"
+                for letter, page in zip(letters, order, strict=True)
+            ]
         text = self._prompt.fill(
-            question=query.text, letters=", ".join(letters), candidates="\n".join(shown)
+            question=query.text, letters=", ".join(letters), pages="\n".join(shown)
         )
         system = self._prompt.system
         turns = [Message("system", system)] if system else []

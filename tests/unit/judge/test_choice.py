@@ -13,7 +13,7 @@ from pagetrail.ports import Prompt, Reply
 from pagetrail.testing import PlainPictures, make_page
 from pagetrail.types import Query
 
-PICK = Prompt("pick", 1, "{question}\n{candidates}\nOne of {letters}.", system="Choose.")
+PICK = Prompt("pick", 1, "{question}\n{pages}\nOne of {letters}.", system="Choose.")
 WORDS = ("red", "green", "blue")
 PAGES = [make_page("c", n, [("paragraph", word)]) for n, word in enumerate(WORDS, 1)]
 QUERY = Query("Which one is green?")
@@ -29,7 +29,7 @@ class Chooser:
 
     def chat(self, messages, *, schema=None, max_tokens=512, logprobs=False):
         self.messages.append(messages)
-        shown = dict(re.findall(r"^([A-Z]):\n> (\w+)$", messages[-1].text, re.MULTILINE))
+        shown = dict(re.findall(r"^([A-Z]):\n<<<PAGE\n(\w+)$", messages[-1].text, re.MULTILINE))
         reply = self.decide(shown)
         if isinstance(reply, Exception):
             raise reply
@@ -104,7 +104,7 @@ def test_orders_are_repeatable_and_depend_on_the_seed():
     assert order_of(1) == order_of(1)
     assert len({tuple(order_of(seed)) for seed in range(8)}) > 2
     first = order_of(1)[:3]
-    places = [re.findall(r"> (\w+)", text) for text in first]
+    places = [re.findall(r"<<<PAGE\n(\w+)", text) for text in first]
     assert [sorted(column) for column in zip(*places, strict=True)] == [sorted(WORDS)] * 3
 
 
@@ -114,9 +114,9 @@ def test_pictures_stand_in_the_order_of_the_letters():
     Choice(model, PICK, pixels=77, orders=1).choose(asked, PAGES, PlainPictures())
     system, user = model.messages[0]
     assert system.text == "Choose."
-    assert user.text.startswith("Which?\nA:\n> ")
+    assert user.text.startswith("Which?\nA:\n<<<PAGE\n")
     assert user.text.endswith("\nOne of A, B, C.")
-    words = re.findall(r"> (\w+)", user.text)
+    words = re.findall(r"<<<PAGE\n(\w+)", user.text)
     keys = [image.key for image in user.images]
     assert keys[0].startswith("sha256:")
     assert keys[1:] == [f"plain:c#p{WORDS.index(w) + 1:04d}:77" for w in words]
@@ -125,7 +125,7 @@ def test_pictures_stand_in_the_order_of_the_letters():
 def test_pictures_alone():
     model = Chooser(lambda shown: Reply("B"))
     Choice(model, PICK, pixels=77, orders=1, characters=0).choose(QUERY, PAGES, PlainPictures())
-    assert model.messages[0][-1].text == "Which one is green?\nA:\nB:\nC:\nOne of A, B, C."
+    assert model.messages[0][-1].text == "Which one is green?\n\nOne of A, B, C."
 
 
 def test_trivial_and_impossible_choices():
