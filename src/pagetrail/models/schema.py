@@ -86,17 +86,20 @@ def _values_of(parts: list[str]) -> list[Any]:
 def _embedded(text: str) -> list[Any]:
     """Return the objects and lists that stand in the text, none inside another."""
     decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_distinct)
-    values, start, tries = [], 0, 0
-    for opening in re.finditer(r"[\[{]", text):
+    values: list[Any] = []
+    start = 0
+    for opening in re.finditer(r"[\[{]\s*", text):
         if opening.start() < start:
             continue
-        tries += 1
-        if tries > 1000:  # a reply made of brackets must not cost much
-            break
         try:
             value, start = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
+            if error.pos > opening.end():
+                # It began as JSON: what stands inside a broken or cut value is no reply.
+                raise ReplyFaultError(f"its JSON cannot be read ({_short(str(error))})") from error
             continue
+        except (ValueError, RecursionError) as error:
+            raise ReplyFaultError(f"its JSON cannot be read ({_short(str(error))})") from error
         values.append(value)
     return values
 
