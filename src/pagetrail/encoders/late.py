@@ -1,1 +1,453 @@
-"""To be written."""
+"""Many vectors per page: ColPali, ColQwen2, ColQwen2.5, ColSmol, ColModernVBert and their kin.
+
+Checkpoints come in two forms that are read here: those of transformers' own retrieval classes
+(``...ForRetrieval`` in ``config.json``), and those of sentence-transformers' ``MultiVectorEncoder``
+(``modules.json``). colpali-engine's own form is not read: most of its models exist in one of these.
+
+Of a page only the vectors of its patches are kept, without special tokens and the instruction that
+stands around them. Of a question every token counts as in the models' own scoring: the prefix, the
+words, and the augmentation tokens behind them, which these models were trained to use; padding that
+only fills up a batch does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..errors import ModelError, UsageError
+from ..types import Vectors
+from .grids import merged_grid, pool_patches, pooled_grid, square_grid, tiled_grid
+from .loading import (
+    clean_text,
+    encode_in_batches,
+    load_pretrained,
+    load_processor,
+    model_name,
+    model_revision,
+    need,
+    pick_device,
+    pick_dtype,
+    pictures,
+    placed,
+    revision_of,
+    spec_settings,
+    translated,
+    unit_rows,
+    watched_loads,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..types import Grid
+    from .spec import Spec
+
+__all__ = ["LateEncoder", "open_late_encoder"]
+
+_TEXTS = 16  # questions at a time
+_QUESTION_CHARACTERS = 2000  # these models were trained on questions of some 50 tokens
+_USUAL_PIXELS = 600_000  # what a page costs in these models' own defaults; batches are sized by it
+_TILE = re.compile(r"<row_(\d+)_col_(\d+)>")
+_MULTI_VECTOR = ("MultiVectorEncoder", "ColBERT")  # as sentence-transformers and PyLate name it
+_FAMILIES = {  # the model beneath, as transformers names its type
+    "paligemma": "colpali",
+    "qwen2_vl": "colqwen2",
+    "qwen2_5_vl": "colqwen2_5",
+    "idefics3": "colsmol",
+    "smolvlm": "colsmol",
+    "modernvbert": "colmodernvbert",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a model made of one picture: rows of any length, and where they lie."""
+
+    rows: Any
+    grid: Grid | None
+
+
+class _Model(Protocol):
+    processor: Any
+    pixels: int
+
+    def queries(self, texts: list[str]) -> list[Any]: ...
+
+    def pages(self, images: list[Any]) -> list[_Seen]: ...
+
+
+class LateEncoder:
+    """Pictures and questions to many unit vectors each; an `ImageEncoder`.
+
+    One object may be shared by threads; they take turns.
+
+    Args:
+        model: What encodes.
+        pool: Keep about one vector in so many of a page's.
+    """
+
+    def __init__(
+        self,
+        model: _Model,
+        *,
+        name: str,
+        revision: str,
+        settings: Mapping[str, str],
+        batch: int,
+        pool: int = 1,
+    ) -> None:
+        self._model = model
+        self._name, self._revision = name, revision
+        self._settings = MappingProxyType(dict(settings))
+        self._batch, self._pool = batch, pool
+        self._lock = Lock()
+        self._dimension = int(self._questions(["a page"])[0].shape[1])
+
+    @property
+    def name(self) -> str:
+        """Kind and the model's own name: that of the hub, or of its folder."""
+        return self._name
+
+    @property
+    def revision(self) -> str:
+        """The hub's commit, or a fingerprint of the folder's files."""
+        return self._revision
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+        return self._dimension
+
+    @property
+    def pixels(self) -> int:
+        """Most pixels that the model looks at."""
+        return self._model.pixels
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Options that change the vectors."""
+        return self._settings
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector per token of each text; see the module for which tokens count.
+
+        What stands beyond 2,000 characters is not seen.
+
+        Raises:
+            ModelError: The model gives vectors that are not finite.
+        """
+        return self._vectors(self._questions(texts))
+
+    def encode_images(self, images: Sequence[np.ndarray]) -> Vectors:
+        """Return one vector per patch of each picture, or per pooled group of patches, and grids.
+
+        Grids are empty for models whose patches have no known places.
+
+        Raises:
+            UsageError: A picture has another shape or type than uint8 ``[height, width, 3]``.
+            ModelError: A picture alone does not fit into memory, or vectors are not finite.
+        """
+        made = pictures(images)
+        budget = self._batch * min(self.pixels, _USUAL_PIXELS)
+        with self._lock:
+            results = encode_in_batches(
+                made,
+                [min(p.width * p.height, self.pixels) for p in made],
+                self._see,
+                most=self._batch,
+                budget=budget,
+            )
+        grids = [grid for _, grid in results if grid is not None]
+        complete = tuple(grids) if len(grids) == len(results) else ()
+        return self._vectors([rows for rows, _ in results], complete)
+
+    def _see(self, images: list[Any]) -> list[tuple[np.ndarray, Grid | None]]:
+        results: list[tuple[np.ndarray, Grid | None]] = []
+        for seen in self._model.pages(images):
+            if not len(seen.rows):
+                raise ModelError(f"{self.name} gives a picture no vectors")
+            rows, owners = pool_patches(unit_rows(seen.rows, self.name), self._pool)
+            results.append((rows, pooled_grid(seen.grid, owners) if seen.grid else None))
+        return results
+
+    def _questions(self, texts: Sequence[str]) -> list[np.ndarray]:
+        cleaned = [clean_text(text)[:_QUESTION_CHARACTERS] for text in texts]
+        with self._lock:
+            return encode_in_batches(
+                cleaned,
+                [len(text) + 64 for text in cleaned],
+                lambda batch: [unit_rows(rows, self.name) for rows in self._model.queries(batch)],
+                most=_TEXTS,
+                budget=_TEXTS * 1000,
+                what="text",
+            )
+
+    def _vectors(self, items: list[np.ndarray], grids: tuple[Grid, ...] = ()) -> Vectors:
+        empty = np.empty((0, getattr(self, "_dimension", 0)), np.float32)
+        data = np.concatenate(items) if items else empty
+        offsets = np.zeros(len(items) + 1, np.int64)
+        np.cumsum([len(rows) for rows in items], out=offsets[1:])
+        return Vectors(data, offsets, self.name, self.revision, grids)
+
+
+def open_late_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> LateEncoder:
+    """Load an encoder with many vectors per picture; see `spec.load_image_encoder`.
+
+    Raises:
+        UsageError: An option that this model does not have, or an unusable device.
+        MissingExtraError: A library is not installed.
+        ModelError: It cannot be loaded, is of another kind, or weights are missing.
+    """
+    need("torch", "torch", "local")
+    place = pick_device(device)
+    form = pick_dtype(dtype, place, late=True)
+    made = _sentence(spec, place, form) if _file(spec, "modules.json") else None
+    model, config = made or _native(spec, place, form)
+    return LateEncoder(
+        model,
+        name=model_name(spec),
+        revision=model_revision(spec, config),
+        settings=spec_settings(spec, dtype),
+        batch=batch,
+        pool=spec.number("pool") or 1,
+    )
+
+
+# --- where patches lie ---------------------------------------------------------------------------
+
+
+class _Places:
+    """Finds the patches among a model's tokens, and lays them on the page.
+
+    Args:
+        processor: The model's own; it is told how many pixels to look at.
+    """
+
+    def __init__(self, spec: Spec, processor: Any) -> None:
+        self._processor = processor
+        self._images: Any = getattr(processor, "image_processor", None)
+        tokenizer = getattr(processor, "tokenizer", None)
+        token = getattr(processor, "image_token", None) or getattr(tokenizer, "image_token", None)
+        if self._images is None or tokenizer is None or token is None:
+            raise ModelError(f"{spec}: its processor knows no pictures, only text")
+        self._tokenizer = tokenizer
+        self.patch_id = int(tokenizer.convert_tokens_to_ids(str(token)))
+        self._merge = int(getattr(self._images, "merge_size", 0) or 0)
+        self._tiled = bool(getattr(self._images, "do_image_splitting", False))
+        self.pixels = self._limit(spec, spec.number("pixels"))
+
+    def _limit(self, spec: Spec, asked: int | None) -> int:
+        size = dict(self._images.size)
+        if self._merge:  # longest and shortest "edge" are numbers of pixels in this family
+            if asked:
+                size["longest_edge"] = asked
+                size["shortest_edge"] = min(int(size["shortest_edge"]), asked)
+                self._images.size = size
+            return int(size["longest_edge"])
+        if asked:
+            raise UsageError(
+                f"{spec}: this model looks at a fixed number of pixels; leave pixels out"
+            )
+        if "longest_edge" in size:
+            return int(size["longest_edge"]) ** 2
+        return int(size["height"]) * int(size["width"])
+
+    def seen(self, rows: Any, ids: Any, mask: Any, shape: Any) -> _Seen:
+        """Return the patches' rows of one picture, and their grid.
+
+        Args:
+            rows: Tensor ``[tokens, d]``.
+            ids: Tensor ``[tokens]``.
+            mask: Tensor ``[tokens]``, true where a token counts.
+            shape: ``image_grid_thw`` of the picture, or None.
+        """
+        kept = (ids == self.patch_id) & mask.bool()
+        count = int(kept.sum())
+        if self._merge and shape is not None:
+            grid = merged_grid(shape.tolist(), self._merge, count)
+        elif self._tiled:
+            grid = tiled_grid(*self._tiles(ids.tolist()), count)
+        else:
+            grid = square_grid(count)
+        return _Seen(rows[kept], grid)
+
+    def _tiles(self, ids: list[int]) -> tuple[int, int]:
+        names = self._tokenizer.convert_ids_to_tokens(sorted(set(ids) - {self.patch_id}))
+        places = [tuple(map(int, found.groups())) for n in names if (found := _TILE.fullmatch(n))]
+        return max((p[0] for p in places), default=0), max((p[1] for p in places), default=0)
+
+
+# --- transformers' own classes -------------------------------------------------------------------
+
+
+class _NativeModel:
+    def __init__(self, spec: Spec, model: Any, processor: Any) -> None:
+        self._model, self.processor = model, processor
+        self._places = _Places(spec, processor)
+        self.pixels = self._places.pixels
+
+    def queries(self, texts: list[str]) -> list[Any]:
+        read = self.processor.process_queries(text=texts)
+        rows = self._run(read)
+        return [rows[i][mask] for i, mask in enumerate(read["attention_mask"].bool())]
+
+    def pages(self, images: list[Any]) -> list[_Seen]:
+        read = self.processor.process_images(images=images)
+        rows = self._run(read)
+        shapes = read.get("image_grid_thw")
+        return [
+            self._places.seen(
+                rows[i],
+                read["input_ids"][i],
+                read["attention_mask"][i],
+                None if shapes is None else shapes[i],
+            )
+            for i in range(len(images))
+        ]
+
+    def _run(self, read: Any) -> Any:
+        torch = need("torch", "torch", "local")
+        model = self._model
+        # Labels are for training; the rest goes to the model as its processor made it.
+        inputs = {
+            name: tensor.to(
+                device=model.device,
+                dtype=model.dtype if tensor.is_floating_point() else tensor.dtype,
+            )
+            for name, tensor in read.items()
+            if name != "labels"
+        }
+        with torch.inference_mode():
+            positions = self._positions(inputs)
+            return model(**inputs, **positions).embeddings.float().cpu()
+
+    def _positions(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the rows and columns of patches as Qwen2-VL's rotary embedding wants them.
+
+        ColQwen2 was trained with them. transformers 5 hides the token ids from the language model
+        inside, which then numbers all patches one after another, as if they stood in one line.
+        """
+        find = getattr(self._model.vlm, "get_rope_index", None)
+        if find is None or "image_grid_thw" not in inputs:
+            return {}
+        ids = inputs["input_ids"]
+        wanted = find.__code__.co_varnames[: find.__code__.co_argcount]
+        types = {"mm_token_type_ids": (ids == self._places.patch_id).to(ids.dtype)}
+        positions, _ = find(
+            input_ids=ids,
+            image_grid_thw=inputs["image_grid_thw"],
+            attention_mask=inputs["attention_mask"],
+            **{name: value for name, value in types.items() if name in wanted},
+        )
+        return {"position_ids": positions}
+
+
+def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
+    transformers = need("transformers", "transformers", "local")
+    config = load_processor(transformers.AutoConfig, spec)
+    names = [str(name) for name in getattr(config, "architectures", None) or ()]
+    wanted = next((name for name in names if name.endswith("ForRetrieval")), None)
+    loader = getattr(transformers, wanted or "", None)
+    if loader is None:
+        raise ModelError(
+            f"{spec}: it is a {config.model_type} model without a late-interaction head that "
+            "transformers or sentence-transformers knows; models of colpali-engine exist in that "
+            "form too, often under the same name with -hf behind it"
+        )
+    _check_family(spec, config)
+    model = load_pretrained(loader, spec, dtype=dtype)
+    processor = load_processor(transformers.AutoProcessor, spec)
+    return _NativeModel(spec, placed(model, device, dtype), processor), config
+
+
+def _check_family(spec: Spec, config: Any) -> None:
+    """Check that a model is of the kind that was named for it."""
+    inner = getattr(config, "vlm_config", config)
+    found = _FAMILIES.get(str(inner.model_type), str(config.model_type))
+    if spec.kind not in ("late", found):
+        raise ModelError(f"{spec}: it is a {found} model; write {found}: or late: before it")
+
+
+# --- sentence-transformers -----------------------------------------------------------------------
+
+
+class _SentenceModel:
+    def __init__(self, spec: Spec, model: Any) -> None:
+        self._model, self.processor = model, model.processor
+        self._places = _Places(spec, self.processor)
+        self.pixels = self._places.pixels
+
+    def queries(self, texts: list[str]) -> list[Any]:
+        found: list[Any] = self._model.encode_query(
+            texts, batch_size=len(texts), show_progress_bar=False
+        )
+        return found
+
+    def pages(self, images: list[Any]) -> list[_Seen]:
+        items = self._model.encode_document(
+            images, batch_size=len(images), show_progress_bar=False, output_value=None
+        )
+        return [self._one(item) for item in items]
+
+    def _one(self, item: Mapping[str, Any]) -> _Seen:
+        rows, mask = item["token_embeddings"], item["attention_mask"].bool()
+        ids = item.get("input_ids")
+        if ids is None or len(ids) != len(rows):
+            # The checkpoint pools by itself: what is left of the patches has no known place.
+            return _Seen(rows[mask], None)
+        return self._places.seen(rows, ids, mask, item.get("image_grid_thw"))
+
+
+def _sentence(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
+    library = need("sentence_transformers", "sentence-transformers", "local")
+    kind = _read(spec, "config_sentence_transformers.json").get("model_type")
+    if kind not in _MULTI_VECTOR:
+        raise ModelError(
+            f"{spec}: it gives one vector per text ({kind or 'SentenceTransformer'}), not many; "
+            "write sentence: before it"
+        )
+    with translated(spec), watched_loads(spec):
+        model = library.MultiVectorEncoder(
+            str(spec.folder or spec.model),
+            revision=spec.revision or None,
+            device="cpu",
+            trust_remote_code=False,
+            model_kwargs={"dtype": dtype},
+        )
+    inner = model[0].model if hasattr(model[0], "model") else model[0].auto_model
+    _check_family(spec, inner.config)
+    return _SentenceModel(spec, placed(model, device, dtype)), inner.config
+
+
+def _file(spec: Spec, name: str) -> Path | None:
+    """Return a small file of the model; None when it has none of that name."""
+    folder = spec.folder
+    if folder is not None:
+        return folder / name if (folder / name).is_file() else None
+    cached_file = need("transformers.utils", "transformers", "local").cached_file
+    with translated(spec):
+        found = cached_file(
+            spec.model,
+            name,
+            **revision_of(spec),
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+        )
+    return Path(found) if found else None
+
+
+def _read(spec: Spec, name: str) -> dict[str, Any]:
+    path = _file(spec, name)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{spec}: {name} cannot be read: {error}") from error
+    return content if isinstance(content, dict) else {}

@@ -25,8 +25,8 @@ TOLERANCE = 0.02
 
 Half precision, another device or another batch move a vector by 1e-5 to 5e-3 (bfloat16 keeps 8
 bits, a relative error of .4 % per number, which averages out over hundreds of numbers); the two
-ways in which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same family, a
-missing projection or another size of picture gives .1 to 1.
+ways in which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same
+family, a missing projection or another size of picture gives .1 to 1.
 """
 
 _MOST_VECTORS = 64  # of the picture; spread evenly, so that a moved grid shows
