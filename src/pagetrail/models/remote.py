@@ -7,24 +7,24 @@ counted once; what a server refuses is left out from then on; what it does not t
 from __future__ import annotations
 
 import json
-import random
 import sys
 import threading
 import time
 import weakref
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from ..errors import EndpointError, MissingExtraError, ReplyError, UsageError
 from ..ports import Reply
 from .address import Address
+from .attempts import Attempts, Spent
 from .budget import Meter
 from .faults import PassingError, RefusedError, one_line, reason_of, retry_after
 from .prompts import JSON, REPAIR
 from .schema import ReplyFaultError, check_schema, read_reply
 from .sse import MalformedStreamError, StreamReader
-from .wire import SEED, Dialect, MalformedError, Said, Tokens, clean, encode, narrower, request
+from .wire import SEED, Dialect, MalformedError, Said, Tokens, clean, encode, request
 from .wire import read_body as read_said
 
 if TYPE_CHECKING:
@@ -39,19 +39,6 @@ _AGAIN = frozenset({408, 409, 425, 429})
 _REFUSED = frozenset({400, 422})
 
 _T = TypeVar("_T")
-
-
-@dataclass
-class _Spent:
-    """What one `chat` took, over all its requests."""
-
-    calls: int = 0
-    prompt: int = 0
-    reply: int = 0
-
-    def add(self, tokens: Tokens) -> None:
-        self.prompt += tokens.prompt
-        self.reply += tokens.reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +98,14 @@ class RemoteChat:
             raise UsageError("timeout and concurrency must be above zero, retries not below")
         self._model, self._revision = model.strip(), revision
         self._address = Address(base_url, api_key)
-        self._timeout, self._retries, self._concurrency = timeout, retries, concurrency
-        self._max_wait, self._backoff = max_wait, backoff
+        self._timeout, self._concurrency = timeout, concurrency
         self._headers, self._extra = dict(headers or {}), dict(extra or {})
         self._meter = meter if meter is not None else Meter()
         self._slots = threading.BoundedSemaphore(concurrency)
         self._lock = threading.Lock()
-        self._dialect = Dialect()
+        self._attempts = Attempts(
+            self._where, self._meter, retries=retries, backoff=backoff, max_wait=max_wait
+        )
         self._client: Any = None
 
     def __repr__(self) -> str:
@@ -156,8 +144,7 @@ class RemoteChat:
     @property
     def dialect(self) -> Dialect:
         """What the server is known to take, as far as was seen."""
-        with self._lock:
-            return self._dialect
+        return self._attempts.dialect
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -193,7 +180,7 @@ class RemoteChat:
         if schema is not None:
             check_schema(schema)
         self._meter.check()
-        sent, spent = encode(messages), _Spent()
+        sent, spent = encode(messages), Spent()
         wants = _Wants(schema, max_tokens, logprobs)
         with self._slots:
             said = self._say(sent, wants, spent)
@@ -224,7 +211,7 @@ class RemoteChat:
         """
         _check(messages, max_tokens)
         self._meter.check()
-        sent, spent = encode(messages), _Spent()
+        sent, spent = encode(messages), Spent()
         with self._slots:
             first, reader = self._ask(
                 sent, _Wants(max_tokens=max_tokens, stream=True), spent, self._begin
@@ -260,13 +247,13 @@ class RemoteChat:
 
     # --- one question ----------------------------------------------------------------------------
 
-    def _say(self, sent: list[dict[str, Any]], wants: _Wants, spent: _Spent) -> Said:
+    def _say(self, sent: list[dict[str, Any]], wants: _Wants, spent: Spent) -> Said:
         said = self._ask(sent, wants, spent, self._whole)
         self._settle(said.tokens, spent)
         self._withheld(said.finish, said.refusal)
         return said
 
-    def _settle(self, tokens: Tokens, spent: _Spent) -> None:
+    def _settle(self, tokens: Tokens, spent: Spent) -> None:
         spent.add(tokens)
         self._meter.settle(tokens.prompt, tokens.reply, estimated=not tokens.told)
 
@@ -291,13 +278,10 @@ class RemoteChat:
         self,
         sent: list[dict[str, Any]],
         wants: _Wants,
-        spent: _Spent,
+        spent: Spent,
         attempt: Callable[[dict[str, Any]], _T],
     ) -> _T:
-        """Make one request, again while failures may pass, and with less where it is refused."""
-        first = dialect = self.dialect
-        refused: RefusedError | None = None
-        while True:
+        def body_for(dialect: Dialect) -> dict[str, Any]:
             body = request(
                 sent,
                 dialect,
@@ -308,52 +292,9 @@ class RemoteChat:
             if wants.stream:
                 usage = {"stream_options": {"include_usage": True}} if dialect.stream_usage else {}
                 body |= {"stream": True, **usage}
-            try:
-                result = self._attempts(body, spent, attempt)
-            except RefusedError as error:
-                refused = refused or error
-                smaller = (error.param and narrower(dialect, body, error.param)) or narrower(
-                    dialect, body, error.message
-                )
-                if not smaller:
-                    raise self._failed(f"refuses the request: {refused}") from None
-                dialect = smaller
-                continue
-            self._learn(first, dialect)
-            return result
+            return body
 
-    def _learn(self, before: Dialect, after: Dialect) -> None:
-        """Remember what had to be left out of a request before it was taken."""
-        lost = {
-            f.name: getattr(after, f.name)
-            for f in fields(Dialect)
-            if getattr(after, f.name) != getattr(before, f.name)
-        }
-        if lost:
-            with self._lock:
-                self._dialect = replace(self._dialect, **lost)
-
-    def _attempts(
-        self, body: dict[str, Any], spent: _Spent, attempt: Callable[[dict[str, Any]], _T]
-    ) -> _T:
-        for number in range(self._retries + 1):
-            self._meter.reserve()
-            spent.calls += 1
-            try:
-                return attempt(body)
-            except PassingError as error:
-                self._meter.fail()
-                if number == self._retries:
-                    times = f" ({number + 1} attempts)" if number else ""
-                    raise self._failed(f"{error}{times}") from None
-                wait = error.wait
-                if wait is None:
-                    wait = self._backoff * 2**number * random.uniform(0.5, 1.0)  # noqa: S311
-                time.sleep(min(max(wait, 0.0), self._max_wait))
-            except BaseException:
-                self._meter.fail()
-                raise
-        raise AssertionError("unreachable")
+        return self._attempts.make(body_for, attempt, spent)
 
     def _failed(self, reason: str) -> EndpointError:
         return EndpointError(f"{self._where}: {reason}")
@@ -517,7 +458,7 @@ def _finish(told: str) -> Literal["stop", "length"]:
     return "length" if told == "length" else "stop"
 
 
-def _reply(said: Said, spent: _Spent, data: Any = None) -> Reply:
+def _reply(said: Said, spent: Spent, data: Any = None) -> Reply:
     return Reply(
         text=said.text,
         logprobs=said.logprobs,
