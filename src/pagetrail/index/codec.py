@@ -17,16 +17,26 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from ..errors import CorruptError, VersionError
-from ..types import Block, Box, Link, Page, Reference
+from ..types import Block, Box, Grid, Link, Page, Reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["decode_page", "decode_text", "encode_page", "encode_text"]
+__all__ = [
+    "decode_grid",
+    "decode_page",
+    "decode_text",
+    "encode_grid",
+    "encode_page",
+    "encode_text",
+]
 
 _VERSION = 1
 _LENGTH = struct.Struct("<I")
+_SIDES = struct.Struct("<HH")
 _KINDS = ("heading", "paragraph", "list", "table_row", "caption", "header", "footer")
 _KIND_CODE = {kind: code for code, kind in enumerate(_KINDS)}
 
@@ -39,6 +49,36 @@ def encode_text(text: str) -> bytes:
 def decode_text(data: bytes) -> str:
     """Return the string that `encode_text` was given."""
     return data.decode("utf-8", "surrogatepass")
+
+
+def encode_grid(grid: Grid) -> bytes:
+    """Return a grid as bytes: version, two 16-bit sides, then zlib of 32-bit steps from cell to
+    cell, which are mostly 1.
+
+    Raises:
+        ValueError: The cells do not fill the grid, or a side is above 65,535.
+    """
+    cells = np.asarray(grid.cells, np.int64).ravel()
+    if len(cells) != grid.rows * grid.columns or max(grid.rows, grid.columns) > 0xFFFF:
+        raise ValueError(f"{len(cells)} cells do not fill {grid.rows} x {grid.columns}")
+    steps = np.diff(cells, prepend=0).astype("<i4")
+    return bytes([_VERSION]) + _SIDES.pack(grid.rows, grid.columns) + zlib.compress(steps.tobytes())
+
+
+def decode_grid(data: bytes) -> Grid:
+    """Return the grid that `encode_grid` was given.
+
+    Raises:
+        CorruptError: The bytes are damaged.
+    """
+    try:
+        rows, columns = _SIDES.unpack_from(data, 1)
+        steps = np.frombuffer(zlib.decompress(data[1 + _SIDES.size :]), "<i4")
+    except (zlib.error, struct.error, ValueError) as error:
+        raise CorruptError("a stored grid of patches is damaged; run doctor") from error
+    if data[0] != _VERSION or len(steps) != rows * columns:
+        raise CorruptError("a stored grid of patches is damaged; run doctor")
+    return Grid(rows, columns, np.cumsum(steps, dtype=np.int32))
 
 
 def encode_page(page: Page) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -21,12 +22,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["ROW", "SUFFIXES", "read_array", "remove_segment", "sha256_of", "write_array"]
+__all__ = [
+    "FLOATS",
+    "ROW",
+    "SUFFIXES",
+    "Segment",
+    "read_array",
+    "read_segment",
+    "remove_segment",
+    "sha256_of",
+    "write_array",
+]
 
 ROW = np.dtype([("page", "<i8"), ("block", "<i4"), ("scale", "<f4")])
 """What is known of a row: page key, order of the block where its text starts, scale."""
 
 SUFFIXES = (".codes.npy", ".rows.npy")
+
+FLOATS = ".float.npy"
+"""Ends the name of a third file that a segment may have: the vectors as they were, in float16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A published segment: its number, the stem of its files, its rows and how many are dead."""
+
+    id: int
+    name: str
+    rows: int
+    dead: int
+
+
+def read_segment(folder: Path, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
+    """Return a segment's codes (uint8 ``[rows, d]``) and its records (`ROW`), both mapped.
+
+    Raises:
+        FileNotFoundError: A file is gone.
+        CorruptError: A file is damaged or not the one that was published.
+    """
+    codes = read_array(folder / (segment.name + SUFFIXES[0]), np.dtype(np.uint8), segment.rows)
+    rows = read_array(folder / (segment.name + SUFFIXES[1]), ROW, segment.rows)
+    return codes, rows
 
 
 def write_array(
@@ -84,7 +120,7 @@ def sha256_of(path: Path) -> str:
 
 def remove_segment(folder: Path, name: str) -> None:
     """Delete a segment's files; a reader that has them mapped keeps its view."""
-    for suffix in SUFFIXES:
+    for suffix in (*SUFFIXES, FLOATS):
         with contextlib.suppress(OSError):
             (folder / (name + suffix)).unlink()
 

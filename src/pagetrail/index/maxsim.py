@@ -1,163 +1,226 @@
-"""Exact scoring of int8 vectors: one integer matrix product, the same on every machine.
+"""Exact late interaction (MaxSim) over int8 vectors: one integer product, the same everywhere.
 
-A stored vector is ``scale * (code - 128)`` with codes in 1..255. A question's vector is split into
-two int8 columns, a coarse one and what that leaves over, so the question loses nothing that
-matters; the product runs in steps of sixteen columns, so the second one costs nothing. Both stay
-within +-63: processors without 8-bit dot products add pairs of products in 16 bits, and
-``2 * 255 * 63`` still fits.
+A page's score is the mean, over a question's vectors, of the largest cosine with one of the page's
+vectors [1], so it lies in -1..1 whatever the encoder; with one vector on both sides it is their
+cosine.
+
+A stored vector is ``scale * (code - 128)`` with codes in 1..255. Each of a question's vectors is
+one int8 column within +-63: processors without 8-bit dot products add pairs of products in 16 bits,
+and ``2 * 255 * 63`` still fits. The product runs in steps of eight columns, so a question of few
+vectors gets a second column for each, which holds what the first leaves over, at no cost.
+
+[1] O. Khattab, M. Zaharia: ColBERT, SIGIR 2020, equation 3, divided by the number of vectors.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable
-from functools import cache
-from typing import Any
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-__all__ = ["Scorer", "best_rows", "quantise", "scorer"]
+from . import graphs
+
+__all__ = ["Question", "Rows", "best_rows", "float_scores", "page_scores", "quantise", "row_scores"]
 
 _ZERO = 128
 _LIMIT = 63
-_CHUNK = 32_768  # rows per product: the int32 results stay in the cache
-_PARALLEL = 16_000_000  # numbers in the codes from which on several threads are used
+_STEP = 8  # columns that cost as much as one
+_RESULTS = 262_144  # numbers of one product, which then stay in the cache
+_COMMON = 16  # vectors of a page from which on they share one scale
 
-Scorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question's vectors and what the integer product needs of them.
+
+    Attributes:
+        vectors: float32 ``[q, d]``.
+        columns: int8 ``[d, c]``, c a multiple of eight; columns from q on hold the rests, or zeros.
+        steps: float32 ``[q]``, what one unit of a (first) column is worth.
+        doubled: Whether there are columns with rests.
+    """
+
+    vectors: np.ndarray
+    columns: np.ndarray
+    steps: np.ndarray
+    doubled: bool
+
+    @classmethod
+    def of(cls, query: np.ndarray) -> Self:
+        """Prepare a question, float ``[d]`` or ``[q, d]`` of unit rows."""
+        vectors = np.atleast_2d(np.asarray(query, np.float32))
+        steps = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float32) / np.float32(_LIMIT)
+        steps[steps == 0] = 1
+        exact = vectors / steps[:, None]
+        parts = [np.rint(exact)]
+        doubled = 2 * len(vectors) <= _STEP
+        if doubled:
+            parts.append(np.rint((exact - parts[0]) * (2 * _LIMIT)))
+        rows = np.concatenate(parts)
+        columns = np.zeros((vectors.shape[1], -(-len(rows) // _STEP) * _STEP), np.int8)
+        columns[:, : len(rows)] = rows.T
+        return cls(vectors, columns, steps, doubled)
 
 
-def quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Stored vectors of some pages.
+
+    Attributes:
+        codes: uint8 ``[n, d]``, may be memory-mapped.
+        scales: float32, ``[n]``, or ``[pages]`` when ``common``.
+        starts: int64 ``[pages + 1]``; page p owns rows ``starts[p]:starts[p + 1]``, at least one.
+        common: Whether the vectors of a page share one scale.
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+    starts: np.ndarray
+    common: bool
+
+    def part(self, first: int, last: int) -> Rows:
+        """Return pages ``first`` to ``last - 1``."""
+        a, b = int(self.starts[first]), int(self.starts[last])
+        scales = self.scales[first:last] if self.common else self.scales[a:b]
+        return Rows(self.codes[a:b], scales, self.starts[first : last + 1] - a, self.common)
+
+    def row_scales(self) -> np.ndarray:
+        """Return float32 ``[n]``."""
+        return np.repeat(self.scales, np.diff(self.starts)) if self.common else self.scales
+
+
+def quantise(
+    vectors: np.ndarray, counts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return codes (uint8, ``[n, d]``) and scales (float32, ``[n]``) of float vectors ``[n, d]``.
 
-    The error of each number is at most half a scale; a zero vector gets scale 0.
+    The error of each number is at most half a scale; a zero vector gets scale 0. The vectors of a
+    page of many share one scale: then the largest product is known before it is scaled, and since
+    all are of unit length little is lost.
+
+    Args:
+        vectors: The vectors of pages, one page after the other.
+        counts: How many each page has; None for a scale of its own for every vector.
     """
     vectors = np.asarray(vectors, np.float32)
     largest = np.abs(vectors).max(axis=1, initial=0.0)
+    if counts is not None and len(vectors):
+        held = counts[counts > 0]
+        most = np.maximum.reduceat(largest, np.cumsum(held) - held)
+        largest = np.where(np.repeat(held, held) >= _COMMON, np.repeat(most, held), largest)
     scales = (largest / 127).astype(np.float32)
     steps = np.where(scales > 0, scales, 1).astype(np.float32)[:, None]
     return (np.rint(vectors / steps) + _ZERO).astype(np.uint8), scales
 
 
-def scorer(query: np.ndarray, *, integer_product: bool = True) -> Scorer:
-    """Return a function that scores rows of vectors against a query.
+def page_scores(question: Question, rows: Rows, *, integer_product: bool = True) -> np.ndarray:
+    """Return the scores of pages, float32 ``[pages]`` in -1..1.
 
     Args:
-        query: float32 ``[d]``, of unit length for cosines.
+        question: From `Question.of`.
+        rows: Their vectors.
         integer_product: Use ONNX Runtime; otherwise numpy, slower with identical results.
-
-    Returns:
-        A function of codes (uint8 ``[n, d]``, may be memory-mapped) and scales (float32 ``[n]``)
-        that returns the dot products, float32 ``[n]``, cut to -1..1.
     """
-    columns, steps = _split(query)
-
-    def score(codes: np.ndarray, scales: np.ndarray) -> np.ndarray:
-        product = _numpy_product
-        if integer_product:
-            # Waking a second thread takes longer than a small product.
-            product = _onnx_product(_threads() if codes.size > _PARALLEL else 1)
-        scores = np.empty(len(codes), np.float32)
-        for at in range(0, len(codes), _CHUNK):
-            part = product(codes[at : at + _CHUNK], columns)
-            scores[at : at + _CHUNK] = part.astype(np.float32) @ steps
-        scores *= scales
-        return np.clip(scores, -1.0, 1.0, out=scores)
-
-    return score
+    pages = len(rows.starts) - 1
+    scores = np.empty(pages, np.float32)
+    at = 0
+    while at < pages:
+        most = int(rows.starts[at]) + _RESULTS // question.columns.shape[1]
+        end = max(int(np.searchsorted(rows.starts, most, "right")) - 1, at + 1)
+        best = _best(question, rows.part(at, end), integer_product=integer_product)
+        scores[at:end] = (best * question.steps).sum(axis=1) / np.float32(len(question.steps))
+        at = end
+    return np.clip(scores, -1.0, 1.0, out=scores)
 
 
-def best_rows(scores: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each page's best score and the first row that has it.
+def row_scores(question: Question, rows: Rows, *, integer_product: bool = True) -> np.ndarray:
+    """Return the cosine of every vector of a question with every row, float32 ``[q, n]``."""
+    product = graphs.product if integer_product else _numpy_product
+    scales = rows.row_scales()
+    scores = np.empty((len(question.steps), len(rows.codes)), np.float32)
+    chunk = _RESULTS // question.columns.shape[1]
+    for at in range(0, len(rows.codes), chunk):
+        values = _values(question, product(rows.codes[at : at + chunk], question.columns))
+        values *= scales[at : at + chunk, None]
+        scores[:, at : at + chunk] = (values * question.steps).T
+    return np.clip(scores, -1.0, 1.0, out=scores)
+
+
+def float_scores(query: np.ndarray, rows: Rows, originals: np.ndarray | None = None) -> np.ndarray:
+    """Return the scores of pages in plain floating point, for checking: float32 ``[pages]``.
 
     Args:
-        scores: float32 ``[rows]``.
-        starts: int64 ``[pages]``, first row of each page, rising; every page has a row.
-
-    >>> best, row = best_rows(np.array([.1, .5, .2, .7]), np.array([0, 2]))
-    >>> best.tolist(), row.tolist()
-    ([0.5, 0.7], [1, 3])
+        query: float ``[d]`` or ``[q, d]``.
+        rows: Their vectors.
+        originals: float ``[n, d]`` to use in place of the codes.
     """
-    if not len(starts):
-        return scores[:0], starts[:0]
-    best = np.maximum.reduceat(scores, starts)
-    counts = np.diff(starts, append=len(scores))
-    hits = np.flatnonzero(scores == np.repeat(best, counts))
-    return best, hits[np.searchsorted(hits, starts)]
+    vectors = np.atleast_2d(np.asarray(query, np.float32))
+    scores = np.empty(len(rows.starts) - 1, np.float32)
+    for page in range(len(scores)):
+        part = rows.part(page, page + 1)
+        held = (part.codes.astype(np.float32) - _ZERO) * part.row_scales()[:, None]
+        if originals is not None:
+            held = originals[rows.starts[page] : rows.starts[page + 1]].astype(np.float32)
+        scores[page] = (held @ vectors.T).max(axis=0).mean()
+    return scores
 
 
-def _split(query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return int8 ``[d, 2]`` and float32 ``[2]`` whose product is the query, to 14 bits."""
-    query = np.asarray(query, np.float32)
-    step = float(np.abs(query).max(initial=0.0)) / _LIMIT or 1.0
-    coarse = np.rint(query / step)
-    rest = np.rint((query / step - coarse) * (2 * _LIMIT))
-    columns = np.stack([coarse, rest], axis=1).astype(np.int8)
-    return columns, np.array([step, step / (2 * _LIMIT)], np.float32)
+def best_rows(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return for each page its row that is best for most of the question's vectors, int64.
+
+    The first of several wins, on both counts.
+
+    Args:
+        scores: float32 ``[q, n]``, from `row_scores`.
+        starts: int64 ``[pages + 1]``.
+
+    >>> best_rows(np.array([[.1, .5, .2, .7], [.1, .5, .9, .7]]), np.array([0, 2, 4])).tolist()
+    [1, 2]
+    """
+    rows = np.empty(len(starts) - 1, np.int64)
+    for page, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
+        votes = np.bincount(scores[:, first:last].argmax(axis=1))
+        rows[page] = first + votes.argmax()
+    return rows
 
 
-def _numpy_product(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    # All sums stay below 2 ** 24, so float32 holds them exactly and the result is the integer one.
-    centred = codes.astype(np.float32) - _ZERO
-    return np.rint(centred @ columns.astype(np.float32)).astype(np.int32)
-
-
-def _threads() -> int:
+def threads() -> int:
+    """Return how many threads a scan of much may use."""
     return min(4, len(os.sched_getaffinity(0)))
 
 
-@cache
-def _onnx_product(threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    # Waiting threads that spin would cost more than the product itself.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
-
-    def product(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        (result,) = session.run(None, {"codes": codes, "columns": columns})
-        return np.asarray(result)
-
-    return product
-
-
-def _model() -> bytes:
-    """Return an ONNX model of one MatMulInteger with zero point 128, as protobuf bytes [1].
-
-    Written by hand, since the package that builds such files is large and this is one node.
-
-    [1] https://github.com/onnx/onnx/blob/main/onnx/onnx.proto: ModelProto, GraphProto, NodeProto
-    """
-    uint8, int8, int32 = 2, 3, 6
-    inputs = (b"codes", b"columns", b"zero")
-    node = b"".join(_field(1, name) for name in inputs) + _field(2, b"product")
-    node += _field(4, b"MatMulInteger")
-    zero = _field(2, uint8) + _field(8, b"zero") + _field(9, bytes([_ZERO]))
-    graph = _field(1, node) + _field(2, b"scores") + _field(5, zero)
-    graph += _field(11, _value(b"codes", uint8)) + _field(11, _value(b"columns", int8))
-    graph += _field(12, _value(b"product", int32))
-    opset = _field(1, b"") + _field(2, 13)
-    return _field(1, 8) + _field(7, graph) + _field(8, opset)
+def _best(question: Question, rows: Rows, *, integer_product: bool) -> np.ndarray:
+    """Return per page and vector of the question the largest product, scaled: ``[pages, q]``."""
+    counts = np.diff(rows.starts)
+    columns, pages = question.columns, len(counts)
+    if rows.common and not question.doubled:
+        if integer_product and pages * counts[0] == len(rows.codes) and (counts == counts[0]).all():
+            largest = graphs.best(rows.codes, columns, pages)
+        else:
+            product = graphs.product if integer_product else _numpy_product
+            largest = np.maximum.reduceat(product(rows.codes, columns), rows.starts[:-1], axis=0)
+        scaled: np.ndarray = _values(question, largest) * rows.scales[:, None]
+        return scaled
+    product = graphs.product if integer_product else _numpy_product
+    values = _values(question, product(rows.codes, columns))
+    values *= rows.row_scales()[:, None]
+    return np.maximum.reduceat(values, rows.starts[:-1], axis=0)
 
 
-def _value(name: bytes, element: int) -> bytes:
-    """Return a ValueInfoProto of a matrix with free sides, each with its own name."""
-    sides = b"".join(_field(1, _field(2, name + side)) for side in (b"_0", b"_1"))
-    tensor = _field(1, element) + _field(2, sides)
-    return _field(1, name) + _field(2, _field(1, tensor))
+def _values(question: Question, sums: np.ndarray) -> np.ndarray:
+    """Return sums of the integer product in units of the question's steps, float32 ``[n, q]``."""
+    count = len(question.steps)
+    if not question.doubled:
+        return sums[:, :count].astype(np.float32)
+    exact = sums[:, :count] + sums[:, count : 2 * count] / (2.0 * _LIMIT)
+    return np.asarray(exact, np.float32)
 
 
-def _field(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
+def _numpy_product(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    # float32 holds sums below 2 ** 24 exactly, and then the result is the integer one.
+    kind = np.dtype(np.float32 if codes.shape[1] * 127 * _LIMIT < 2**24 else np.float64)
+    centred = np.subtract(codes, _ZERO, dtype=kind)
+    return np.asarray(np.rint(centred @ columns.astype(kind)), np.int32)

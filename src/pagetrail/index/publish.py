@@ -9,14 +9,33 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ModelError, UsageError
-from .files import ROW, SUFFIXES, remove_segment, write_array
+from .codec import encode_grid
+from .files import (
+    FLOATS,
+    ROW,
+    SUFFIXES,
+    Segment,
+    read_array,
+    read_segment,
+    remove_segment,
+    write_array,
+)
 from .maxsim import quantise
-from .segments import Segment, VectorIndex, read_segment
+from .registry import (
+    EncoderRecord,
+    Registration,
+    check_settings,
+    drop_encoder,
+    encoders,
+    register_encoder,
+)
+from .segments import VectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +44,15 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue
     from .changes import CatalogueWriter
 
-__all__ = ["VectorWriter", "clean_segments", "strangers"]
+__all__ = [
+    "EncoderRecord",
+    "Registration",
+    "VectorWriter",
+    "clean_segments",
+    "drop_encoder",
+    "encoders",
+    "strangers",
+]
 
 _MERGE = 8  # segments of one size class that are merged into one
 _GROWTH = 4  # a size class spans this factor
@@ -40,24 +67,35 @@ class VectorWriter(VectorIndex):
         name: The encoder.
         revision: Checksum or commit of its weights.
         dimension: Length of a vector.
+        registration: What else the library keeps of an added encoder; None for the built-in one.
+        keep_float: Keep the vectors as they were given too, in float16, to compare with.
+
+    Raises:
+        ModelError: The encoder is known otherwise (dimension, settings), or its channel belongs to
+            another encoder or revision.
     """
 
     def __init__(
-        self, catalogue: CatalogueWriter, *, name: str, revision: str, dimension: int
+        self,
+        catalogue: CatalogueWriter,
+        *,
+        name: str,
+        revision: str,
+        dimension: int,
+        registration: Registration | None = None,
+        keep_float: bool = False,
     ) -> None:
-        super().__init__(catalogue, name=name, revision=revision, dimension=dimension)
+        channel = None if registration is None else registration.channel
+        super().__init__(
+            catalogue, name=name, revision=revision, dimension=dimension, channel=channel
+        )
         self._writer = catalogue
-        self._encoder = self._register() if self._id is None else self._id
-
-    def _register(self) -> int:
-        with self._writer.transaction():
-            self._writer.rows(
-                "INSERT INTO encoders (name, revision, dimension) VALUES (?, ?, ?)", self._names
-            )
-            self._id = self._find()
-            assert self._id is not None
-            self._writer.rows("INSERT INTO pending SELECT ?, key, NULL FROM pages", (self._id,))
-        return self._id
+        self._keep_float = keep_float
+        if self._id is None:
+            self._id = register_encoder(catalogue, self._names, registration)
+        elif registration is not None:
+            check_settings(catalogue, self._id, registration)
+        self._encoder = self._id
 
     def missing(self, limit: int = 256, *, after: int = -1) -> list[int]:
         """Return keys above ``after``, rising, of up to ``limit`` pages that lack vectors."""
@@ -69,7 +107,9 @@ class VectorWriter(VectorIndex):
             )
         ]
 
-    def publish(self, keys: Sequence[int], vectors: Vectors, blocks: Sequence[int]) -> int:
+    def publish(
+        self, keys: Sequence[int], vectors: Vectors, blocks: Sequence[int] | None = None
+    ) -> int:
         """Add the vectors of pages in one commit and return how many rows that were.
 
         Pages that have vectors already or are no longer stored are passed over. A page may have no
@@ -77,14 +117,16 @@ class VectorWriter(VectorIndex):
 
         Args:
             keys: One page key per item of ``vectors``, none twice.
-            vectors: Ragged, float32.
-            blocks: One block order per row of ``vectors``.
+            vectors: Ragged, float32; their grids are kept.
+            blocks: One block order per row of ``vectors``; None where they stand for no blocks.
 
         Raises:
             UsageError: The lengths do not agree.
             ModelError: The vectors are not this encoder's, or hold what is not a number.
         """
-        if len(keys) != len(vectors) or len(blocks) != len(vectors.data):
+        rows = np.zeros(len(vectors.data), ROW)
+        rows["block"] = -1
+        if len(keys) != len(vectors) or len(rows) != len(rows if blocks is None else blocks):
             raise UsageError("publish needs one key per item and one block per row")
         if len(set(keys)) != len(keys):
             raise UsageError("publish got a page twice")
@@ -92,43 +134,42 @@ class VectorWriter(VectorIndex):
         wanted = self._wanted(keys)
         counts = np.diff(vectors.offsets)
         chosen = np.array([key in wanted for key in keys], bool)
-        rows = np.zeros(len(vectors.data), ROW)
         rows["page"] = np.repeat(np.array(keys, np.int64), counts)
-        rows["block"] = blocks
+        if blocks is not None:
+            rows["block"] = blocks
         keep = np.repeat(chosen, counts)
-        codes, rows["scale"] = quantise(vectors.data)
-        return self._publish(
-            codes[keep],
-            rows[keep],
-            {key: int(n) for key, n in zip(keys, counts, strict=True) if key in wanted},
-        )
+        codes, rows["scale"] = quantise(vectors.data, counts)
+        held = {
+            key: _Held(int(n), grid)
+            for key, n, grid in zip(keys, counts, _grids(vectors), strict=True)
+            if key in wanted
+        }
+        floats = vectors.data[keep].astype(np.float16) if self._keep_float else None
+        return self._publish(_Batch(codes[keep], rows[keep], floats), held)
 
     def adopt(self, limit: int = 1024) -> int:
         """Give copied pages the vectors of the pages they were copied from; returns how many."""
-        writer = self._writer
-        pairs = writer.rows(
-            "SELECT pending.page, twin, segment FROM pending JOIN vectors "
+        pairs = self._writer.rows(
+            "SELECT pending.page, twin, segment, grid FROM pending JOIN vectors "
             "ON vectors.encoder = pending.encoder AND vectors.page = twin "
             "WHERE pending.encoder = ? AND twin IS NOT NULL LIMIT ?",
             (self._encoder, limit),
         )
         segments = {segment.id: segment for segment in self._segments()}
-        codes = [np.empty((0, self._names[2]), np.uint8)]
-        rows = [np.empty(0, ROW)]
-        counts = {page: 0 for page, _, segment in pairs if segment == 0}
-        for ident in sorted({segment for _, _, segment in pairs} - {0}):
-            all_codes, all_rows = read_segment(self._folder, segments[ident])
-            for page, twin, segment in pairs:
+        batches = []
+        held = {page: _Held(0, grid) for page, _, _, grid in pairs}
+        for ident in sorted({segment for _, _, segment, _ in pairs} - {0}):
+            source = self._read(segments[ident])
+            for page, twin, segment, grid in pairs:
                 if segment == ident:
-                    where = np.flatnonzero(all_rows["page"] == twin)
-                    copy = all_rows[where]
-                    copy["page"] = page
-                    codes.append(all_codes[where])
-                    rows.append(copy)
-                    counts[page] = len(where)
-        if counts:
-            self._publish(np.concatenate(codes), np.concatenate(rows), counts)
-        return len(counts)
+                    where = np.flatnonzero(source.rows["page"] == twin)
+                    copy = source.take(where)
+                    copy.rows["page"] = page
+                    batches.append(copy)
+                    held[page] = _Held(len(where), grid)
+        if held:
+            self._publish(_Batch.join(batches, self.dimension), held)
+        return len(held)
 
     def compact(self) -> int:
         """Rewrite segments if that is due; returns how many were replaced. Often does nothing."""
@@ -149,37 +190,40 @@ class VectorWriter(VectorIndex):
         if not np.isfinite(vectors.data).all():
             raise ModelError(f"{name} returned vectors that hold infinity or no number")
 
-    def _publish(self, codes: np.ndarray, rows: np.ndarray, counts: dict[int, int]) -> int:
+    def _publish(self, batch: _Batch, held: dict[int, _Held]) -> int:
         writer = self._writer
         name = f"{self._encoder:02d}-{uuid.uuid4().hex[:16]}"
-        sums = self._write(name, codes.shape, [(codes, rows)]) if len(codes) else None
+        total = len(batch.codes)
+        sums = self._write(name, total, [batch], floats=batch.floats is not None) if total else None
         with writer.transaction():
-            segment = self._insert(name, len(codes), sums) if sums else 0
-            alive = self._wanted(list(counts))
-            for key, count in counts.items():
+            segment = self._insert(name, total, sums) if sums else 0
+            alive = self._wanted(list(held))
+            for key, what in held.items():
                 if key in alive:
                     writer.rows(
-                        "INSERT INTO vectors (encoder, page, segment, rows) VALUES (?, ?, ?, ?)",
-                        (self._encoder, key, segment, count),
+                        "INSERT INTO vectors (encoder, page, segment, rows, grid) "
+                        "VALUES (?, ?, ?, ?, ?)",
+                        (self._encoder, key, segment, what.rows, what.grid),
                     )
                     writer.rows(
                         "DELETE FROM pending WHERE encoder = ? AND page = ?", (self._encoder, key)
                     )
-            dead = sum(n for key, n in counts.items() if key not in alive)
+            dead = sum(what.rows for key, what in held.items() if key not in alive)
             writer.rows("UPDATE segments SET dead = dead + ? WHERE id = ?", (dead, segment))
             writer.bump()
-        return len(codes)
+        return total
 
     def _merge(self, group: list[Segment]) -> None:
         writer = self._writer
         kept = []
         for segment in group:
-            codes, rows = read_segment(self._folder, segment)
-            kept.append((codes, rows, self._alive(segment, rows)))
-        total = sum(int(np.count_nonzero(alive)) for _, _, alive in kept)
+            batch = self._read(segment)
+            kept.append((batch, self._alive(segment, batch.rows)))
+        total = sum(int(np.count_nonzero(alive)) for _, alive in kept)
         name = f"{self._encoder:02d}-{uuid.uuid4().hex[:16]}"
-        parts = ((codes[alive], rows[alive]) for codes, rows, alive in kept)
-        sums = self._write(name, (total, self._names[2]), parts) if total else None
+        floats = all(batch.floats is not None for batch, _ in kept)
+        parts = (batch.take(np.flatnonzero(alive)) for batch, alive in kept)
+        sums = self._write(name, total, parts, floats=floats) if total else None
         with writer.transaction():
             new = self._insert(name, total, sums) if sums else 0
             for segment in group:
@@ -199,18 +243,31 @@ class VectorWriter(VectorIndex):
             remove_segment(self._folder, segment.name)
 
     def _write(
-        self, name: str, shape: tuple[int, ...], parts: Iterable[tuple[np.ndarray, np.ndarray]]
+        self, name: str, total: int, parts: Iterable[_Batch], *, floats: bool
     ) -> tuple[str, str]:
         rows: list[np.ndarray] = []
+        shape = (total, self.dimension)
+        originals: list[np.ndarray] = []
 
         def codes() -> Iterator[np.ndarray]:
-            for code, row in parts:
-                rows.append(row)
-                yield code
+            for part in parts:
+                rows.append(part.rows)
+                if floats and part.floats is not None:
+                    originals.append(part.floats)
+                yield part.codes
 
         first = write_array(self._folder / (name + SUFFIXES[0]), shape, np.dtype(np.uint8), codes())
         second = write_array(self._folder / (name + SUFFIXES[1]), shape[:1], ROW, rows)
+        if floats:
+            write_array(self._folder / (name + FLOATS), shape, np.dtype(np.float16), originals)
         return first, second
+
+    def _read(self, segment: Segment) -> _Batch:
+        codes, rows = read_segment(self._folder, segment)
+        path = self._folder / (segment.name + FLOATS)
+        kind = np.dtype(np.float16)
+        floats = read_array(path, kind, segment.rows) if path.exists() else None
+        return _Batch(codes, rows, floats)
 
     def _insert(self, name: str, rows: int, sums: tuple[str, str]) -> int:
         writer = self._writer
@@ -238,14 +295,57 @@ class VectorWriter(VectorIndex):
         return {key for (key,) in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is kept of a page: how many rows, and its grid."""
+
+    rows: int
+    grid: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows on their way to a segment."""
+
+    codes: np.ndarray
+    rows: np.ndarray
+    floats: np.ndarray | None
+
+    def take(self, where: np.ndarray) -> _Batch:
+        """Return copies of some rows."""
+        floats = None if self.floats is None else self.floats[where]
+        return _Batch(np.asarray(self.codes[where]), np.array(self.rows[where]), floats)
+
+    @classmethod
+    def join(cls, batches: Sequence[_Batch], dimension: int) -> _Batch:
+        """Return rows one after the other; without originals unless all have them."""
+        floats = None
+        if batches and all(batch.floats is not None for batch in batches):
+            floats = np.concatenate([b.floats for b in batches if b.floats is not None])
+        return cls(
+            np.concatenate([np.empty((0, dimension), np.uint8), *(b.codes for b in batches)]),
+            np.concatenate([np.empty(0, ROW), *(b.rows for b in batches)]),
+            floats,
+        )
+
+
+def _grids(vectors: Vectors) -> list[bytes | None]:
+    """Return the grid of each item as bytes, or None."""
+    if not vectors.grids:
+        return [None] * len(vectors)
+    if len(vectors.grids) != len(vectors):
+        raise UsageError("publish needs one grid per item, or none at all")
+    return [encode_grid(grid) for grid in vectors.grids]
+
+
 def strangers(catalogue: Catalogue) -> list[str]:
     """Return the names of files in the segments' folder that no published segment owns."""
     owned = {
         name + suffix
         for (name,) in catalogue.rows("SELECT name FROM segments")
-        for suffix in SUFFIXES
+        for suffix in (*SUFFIXES, FLOATS)
     }
-    ours = (*SUFFIXES, *(suffix + ".tmp" for suffix in SUFFIXES))
+    ours = tuple(suffix + end for suffix in (*SUFFIXES, FLOATS) for end in ("", ".tmp"))
     names = sorted(path.name for path in catalogue.folder.segments.iterdir())
     return [name for name in names if name.endswith(ours) and name not in owned]
 

@@ -1,4 +1,4 @@
-"""Dense search: one `VectorIndex` per encoder over immutable segments named in the catalogue.
+"""Vector search: one `VectorIndex` per encoder over immutable segments named in the catalogue.
 
 `publish.VectorWriter` adds the writing. Readers map the files and never wait: a segment that
 compaction replaced stays readable for whoever has it mapped.
@@ -6,114 +6,220 @@ compaction replaced stays readable for whoever has it mapped.
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import CorruptError, ModelError
+from ..errors import CorruptError, NotFoundError, UsageError
 from ..ports import Found
-from .files import ROW, SUFFIXES, read_array
-from .keys import NUMBER_BITS
-from .maxsim import best_rows, scorer
+from .codec import decode_grid
+from .files import FLOATS, Segment, read_array, read_segment
+from .loaded import Loaded
+from .maxsim import Question, best_rows, float_scores, row_scores
+from .registry import find_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from ..types import Grid
     from .catalogue import Catalogue, View
-    from .maxsim import Scorer
 
-__all__ = ["Segment", "VectorIndex", "read_segment"]
-
-_MANY_RUNS = 64  # from here on scoring everything beats scoring pieces
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A published segment: its number, the stem of its files, its rows and how many are dead."""
-
-    id: int
-    name: str
-    rows: int
-    dead: int
-
-
-def read_segment(folder: Path, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
-    """Return a segment's codes (uint8 ``[rows, d]``, mapped) and its records (`ROW`, in memory).
-
-    Raises:
-        FileNotFoundError: A file is gone.
-        CorruptError: A file is damaged or not the one that was published.
-    """
-    codes = read_array(folder / (segment.name + SUFFIXES[0]), np.dtype(np.uint8), segment.rows)
-    rows = read_array(folder / (segment.name + SUFFIXES[1]), ROW, segment.rows)
-    return codes, np.array(rows)
+__all__ = ["Segment", "VectorIndex", "read_segment", "top"]
 
 
 class VectorIndex:
-    """One encoder's vectors, several per page if need be.
+    """One encoder's vectors, one or many per page.
+
+    Scores are the mean over the question's vectors of the largest cosine with one of the page's
+    vectors, so -1..1 for every encoder.
 
     Args:
         catalogue: The library's catalogue.
         name: The encoder.
         revision: Checksum or commit of its weights; vectors of another one are another index.
         dimension: Length of a vector.
+        channel: The name under which the encoder is searched; None for the built-in one.
 
     Raises:
-        ModelError: The encoder is known with another dimension.
+        ModelError: The encoder is known with another dimension, or the channel belongs to another
+            encoder or revision.
     """
 
-    def __init__(self, catalogue: Catalogue, *, name: str, revision: str, dimension: int) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        name: str,
+        revision: str,
+        dimension: int,
+        channel: str | None = None,
+    ) -> None:
         self._catalogue = catalogue
         self._folder = catalogue.folder.segments
         self._names = (name, revision, dimension)
+        self._channel = channel
         self._id: int | None = self._find()
-        self._loaded = _Loaded()
+        self._loaded = Loaded()
         self._view: View | None = None
+
+    @property
+    def channel(self) -> str:
+        """The name under which the encoder is searched; for the built-in one its own name."""
+        return self._channel or self._names[0]
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._names[2]
 
     def search(
         self, query: np.ndarray, *, limit: int, documents: frozenset[int] | None = None
     ) -> Found:
-        """Return the pages whose best vector is nearest to the query's.
+        """Return the pages with the highest scores.
+
+        `Found.blocks` tells for each page the block behind the vector that is best for most of the
+        question's vectors (the first of several), -1 where vectors stand for no block.
 
         Args:
-            query: float32 ``[dimension]``, of unit length.
+            query: float32 ``[dimension]`` or ``[q, dimension]``, rows of unit length.
             limit: Most pages to return.
             documents: Serials of the documents that may appear; None for all.
+
+        Raises:
+            UsageError: The query has another shape.
         """
-        loaded = self._refresh()
-        runs = loaded.runs(documents)
-        if not runs or limit < 1:
+        loaded, question = self.loaded(), self.question(query)
+        chosen = loaded.chosen(documents)
+        if limit < 1 or not chosen.any():
             return Found.nothing()
-        score = scorer(query)
-        parts = [loaded.score(score, first, last) for first, last in runs]
-        best, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
-        pages = np.concatenate([np.arange(first, last) for first, last in runs])
-        keep = loaded.shown[pages]
-        if documents is not None:
-            wanted = np.fromiter(documents, np.int64, len(documents))
-            keep = keep & np.isin(loaded.pages[pages] >> NUMBER_BITS, wanted)
-        return _top(loaded.pages[pages[keep]], best[keep], loaded.blocks[rows[keep]], limit)
+        places = np.flatnonzero(chosen)
+        scores = loaded.scan(question, chosen)[places]
+        return self._found(question, places, scores, limit)
+
+    def rescore(self, query: np.ndarray, keys: Sequence[int] | np.ndarray) -> Found:
+        """Return the exact scores of the pages named, best first.
+
+        Pages that have no vectors or may not be seen are left out.
+
+        Args:
+            query: As for `search`.
+            keys: Page keys; one that is named twice counts once.
+        """
+        loaded, question = self.loaded(), self.question(query)
+        places = loaded.find(np.unique(np.asarray(keys, np.int64)))
+        places = places[places >= 0]
+        if not len(places):
+            return Found.nothing()
+        return self._found(question, places, loaded.scores_of(question, places), len(places))
+
+    def all_scores(self, query: np.ndarray, documents: frozenset[int] | None = None) -> Found:
+        """Return the scores of all pages in scope, in order of key."""
+        loaded, question = self.loaded(), self.question(query)
+        chosen = loaded.chosen(documents)
+        places = loaded.sorted_places(chosen)
+        return Found(loaded.keys[places], loaded.scan(question, chosen)[places])
+
+    def row_scores(self, query: np.ndarray, key: int) -> np.ndarray:
+        """Return the cosines of a page's vectors, in their order: float32 ``[q, rows]``.
+
+        Raises:
+            NotFoundError: The page has no vectors here.
+        """
+        loaded, question = self.loaded(), self.question(query)
+        rows, _ = loaded.gather(self._places([key]))
+        return row_scores(question, rows)
+
+    def float_scores(
+        self, query: np.ndarray, keys: Sequence[int], *, originals: bool = False
+    ) -> np.ndarray:
+        """Return the scores of pages in plain floating point, for checking: float32 ``[n]``.
+
+        Args:
+            query: As for `search`.
+            keys: Page keys.
+            originals: Use the vectors as they were given, in float16, in place of the int8 ones.
+
+        Raises:
+            NotFoundError: A page has no vectors here, or its originals were not kept.
+        """
+        question, loaded = self.question(query), self.loaded()
+        scores = []
+        for place in self._places(keys).tolist():
+            part, page = loaded.owner(place)
+            rows = part.rows.part(page, page + 1)
+            kept = None
+            if originals:
+                first = int(part.rows.starts[page])
+                kept = self._originals(part.name, len(part.rows.codes))
+                kept = kept[first : first + len(rows.codes)]
+            scores.append(float_scores(question.vectors, rows, kept)[0])
+        return np.array(scores, np.float32)
+
+    def grid(self, key: int) -> Grid | None:
+        """Return which of a page's vectors stands for which patch of its picture, if known."""
+        rows = self._catalogue.rows(
+            "SELECT grid FROM vectors WHERE encoder = ? AND page = ?", (self._id, int(key))
+        )
+        return decode_grid(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def page_count(self) -> int:
         """Return the number of pages that have vectors and can be found."""
-        return int(np.count_nonzero(self._refresh().shown))
+        return int(np.count_nonzero(self.loaded().shown))
+
+    # --- for the modules of this package -----------------------------------------------------
+
+    def question(self, query: np.ndarray) -> Question:
+        """Prepare a query; raises UsageError when its shape does not fit."""
+        shape = np.shape(query)
+        if len(shape) not in (1, 2) or shape[-1] != self.dimension or 0 in shape:
+            raise UsageError(
+                f"a query for {self._names[0]} has the shape [{self.dimension}] or "
+                f"[q, {self.dimension}], not {list(shape)}"
+            )
+        return Question.of(query)
+
+    def loaded(self) -> Loaded:
+        """Return the segments at the catalogue's present generation."""
+        view = self._catalogue.view()
+        if self._view is not view:
+            segments = self._segments()
+            if not segments:  # not known yet, or dropped and added again
+                self._id = self._find()
+                segments = self._segments()
+            try:
+                self._loaded = self._loaded.next(self._folder, segments, view)
+            except FileNotFoundError:
+                # Compaction in another process deletes files after its commit: look once more.
+                self._loaded = self._load_again(view)
+            self._view = view
+        return self._loaded
+
+    def _found(
+        self, question: Question, places: np.ndarray, scores: np.ndarray, limit: int
+    ) -> Found:
+        loaded = self._loaded
+        best = top(loaded.keys[places], scores, limit)
+        places = places[best]
+        blocks = np.full(len(places), -1, np.int32)
+        if loaded.has_blocks:
+            rows, known = loaded.gather(places)
+            blocks = known[best_rows(row_scores(question, rows), rows.starts)]
+        return Found(loaded.keys[places], scores[best].astype(np.float32), blocks)
+
+    def _places(self, keys: Sequence[int]) -> np.ndarray:
+        places = self.loaded().find(keys)
+        if (places < 0).any():
+            raise NotFoundError(f"a page asked for has no vectors of {self._names[0]}")
+        return places
+
+    def _originals(self, name: str, rows: int) -> np.ndarray:
+        try:
+            return read_array(self._folder / (name + FLOATS), np.dtype(np.float16), rows)
+        except FileNotFoundError as error:
+            raise NotFoundError(f"{self._names[0]}: the original vectors were not kept") from error
 
     def _find(self) -> int | None:
-        name, revision, dimension = self._names
-        rows = self._catalogue.rows(
-            "SELECT id, dimension FROM encoders WHERE name = ? AND revision = ?", (name, revision)
-        )
-        if not rows:
-            return None
-        if rows[0][1] != dimension:
-            raise ModelError(
-                f"{name} ({revision[:12]}) made vectors of length {rows[0][1]} in this library, "
-                f"now {dimension}: it is not the same model"
-            )
-        return int(rows[0][0])
+        return find_encoder(self._catalogue, *self._names, self._channel)
 
     def _segments(self) -> list[Segment]:
         rows = self._catalogue.rows(
@@ -121,20 +227,7 @@ class VectorIndex:
         )
         return [Segment(*row) for row in rows]
 
-    def _refresh(self) -> _Loaded:
-        view = self._catalogue.view()
-        if self._view is not view:
-            if self._id is None:
-                self._id = self._find()
-            try:
-                self._loaded = self._loaded.next(self._folder, self._segments(), view)
-            except FileNotFoundError:
-                # Compaction in another process deletes files after its commit: look once more.
-                self._loaded = self._load_again(view)
-            self._view = view
-        return self._loaded
-
-    def _load_again(self, view: View) -> _Loaded:
+    def _load_again(self, view: View) -> Loaded:
         try:
             return self._loaded.next(self._folder, self._segments(), view)
         except FileNotFoundError as error:
@@ -143,78 +236,10 @@ class VectorIndex:
             ) from error
 
 
-class _Loaded:
-    """Segments joined for search. ``starts`` has one more entry than there are pages."""
-
-    def __init__(self) -> None:
-        self.parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self.codes: list[tuple[int, np.ndarray]] = []
-        self.pages = np.empty(0, np.int64)
-        self.starts = np.zeros(1, np.int64)
-        self.blocks = np.empty(0, np.int32)
-        self.scales = np.empty(0, np.float32)
-        self.shown = np.empty(0, bool)
-        self.spans: dict[int, list[tuple[int, int]]] = {}
-
-    def next(self, folder: Path, segments: Sequence[Segment], view: View) -> _Loaded:
-        """Return the state for a new view; segments that are open already are not read again."""
-        new = _Loaded()
-        for segment in segments:
-            part = self.parts.get(segment.id) or read_segment(folder, segment)
-            new.parts[segment.id] = part
-        if list(new.parts) == list(self.parts):
-            for name in ("codes", "pages", "starts", "blocks", "scales", "spans"):
-                setattr(new, name, getattr(self, name))
-        else:
-            new._join()
-        new.shown = np.zeros(len(new.pages), bool)
-        for serial, spans in new.spans.items():
-            if serial in view.ids:
-                for first, last in spans:
-                    new.shown[first:last] = True
-        return new
-
-    def _join(self) -> None:
-        at = 0
-        for codes, _ in self.parts.values():
-            self.codes.append((at, codes))
-            at += len(codes)
-        rows = np.concatenate([rows for _, rows in self.parts.values()] or [np.empty(0, ROW)])
-        self.blocks, self.scales = rows["block"].copy(), rows["scale"].copy()
-        keys = rows["page"]
-        first = np.flatnonzero(np.diff(keys, prepend=-1))
-        self.pages = keys[first].copy()
-        self.starts = np.append(first, len(keys)).astype(np.int64)
-        serials = self.pages >> NUMBER_BITS
-        edges = np.append(np.flatnonzero(np.diff(serials, prepend=-1)), len(serials)).tolist()
-        for begin, end in itertools.pairwise(edges):
-            self.spans.setdefault(int(serials[begin]), []).append((begin, end))
-
-    def runs(self, documents: frozenset[int] | None) -> list[tuple[int, int]]:
-        """Return ranges of pages that cover the documents; they may hold others as well."""
-        whole = [(0, len(self.pages))] if len(self.pages) else []
-        if documents is None:
-            return whole
-        found = sorted(span for serial in documents for span in self.spans.get(serial, ()))
-        return found if len(found) < _MANY_RUNS else whole
-
-    def score(self, score: Scorer, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return best score and best row of each page in ``first..last - 1``."""
-        low, high = int(self.starts[first]), int(self.starts[last])
-        parts = []
-        for begin, codes in self.codes:
-            a, b = max(low - begin, 0), min(high - begin, len(codes))
-            if a < b:
-                parts.append(score(codes[a:b], self.scales[begin + a : begin + b]))
-        best, rows = best_rows(np.concatenate(parts), self.starts[first:last] - low)
-        return best, rows + low
-
-
-def _top(keys: np.ndarray, scores: np.ndarray, blocks: np.ndarray, limit: int) -> Found:
-    """Return the best pages; equal scores stand in order of key."""
-    if limit < len(scores):
+def top(keys: np.ndarray, scores: np.ndarray, limit: int) -> np.ndarray:
+    """Return where the highest scores stand, best first; equal ones in order of key."""
+    near = np.arange(len(scores))
+    if 0 < limit < len(scores):
         least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = np.flatnonzero(scores >= least)
-        keys, scores, blocks = keys[near], scores[near], blocks[near]
-    order = np.lexsort((keys, -scores))[:limit]
-    return Found(keys[order], scores[order].astype(np.float32), blocks[order].astype(np.int32))
+    return np.asarray(near[np.lexsort((keys[near], -scores[near]))[:limit]])
