@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from .corpus import make_page, tiny_pages
 from .encoders import HashEncoder, check_encoder
+from .images import PatchEncoder, check_image_encoder
 from .judges import PlainPictures, WordJudge, check_judge
 from .readers import check_answer_reader
 
 __all__ = [
     "HashEncoder",
+    "PatchEncoder",
     "PlainPictures",
     "WordJudge",
     "check_answer_reader",
     "check_encoder",
+    "check_image_encoder",
     "check_judge",
     "make_page",
     "tiny_pages",
