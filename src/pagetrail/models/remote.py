@@ -13,10 +13,11 @@ import time
 import weakref
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from ..errors import EndpointError, MissingExtraError, ReplyError, UsageError
-from ..ports import Reply
+from ..ports import Message, Reply
 from .address import Address
 from .attempts import Attempts, Spent
 from .budget import Meter
@@ -30,8 +31,6 @@ from .wire import read_body as read_said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ..ports import Message
-
 __all__ = ["RemoteChat"]
 
 _LARGEST = 64 * 1024 * 1024  # bytes of one answer; a server gone wild must not fill the memory
@@ -40,6 +39,15 @@ _REFUSED = frozenset({400, 422})
 
 _T = TypeVar("_T")
 
+_PROBE: Mapping[str, object] = MappingProxyType(
+    {
+        "type": "object",
+        "properties": {"colour": {"type": "string", "enum": ["violet"]}},
+        "required": ["colour"],
+        "additionalProperties": False,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Wants:
@@ -47,6 +55,7 @@ class _Wants:
     max_tokens: int = 512
     logprobs: bool = False
     stream: bool = False
+    in_words: bool = True
 
 
 class RemoteChat:
@@ -245,6 +254,27 @@ class RemoteChat:
             return {}
         return dict(found[0]) if found else {}
 
+    def schema_support(self) -> Literal["yes", "ignored", "no"]:
+        """Return whether the server enforces JSON schemas, takes them without effect, or refuses.
+
+        One small request: the words ask for something else than the schema does.
+
+        Raises:
+            EndpointError: The server cannot be reached or refuses.
+            BudgetError: The budget is spent.
+        """
+        asked = encode([Message("user", "Reply with the one word hello.")])
+        wants = _Wants(_PROBE, max_tokens=512, in_words=False)
+        with self._slots:
+            said = self._say(asked, wants, Spent())
+        if self.dialect.schema != "json_schema":
+            return "no"
+        try:
+            read_reply(said.text, _PROBE)
+        except ReplyFaultError:
+            return "ignored"
+        return "yes"
+
     # --- one question ----------------------------------------------------------------------------
 
     def _say(self, sent: list[dict[str, Any]], wants: _Wants, spent: Spent) -> Said:
@@ -288,6 +318,7 @@ class RemoteChat:
                 schema=wants.schema,
                 max_tokens=wants.max_tokens,
                 logprobs=wants.logprobs,
+                in_words=wants.in_words,
             )
             if wants.stream:
                 usage = {"stream_options": {"include_usage": True}} if dialect.stream_usage else {}

@@ -137,8 +137,13 @@ def request(
     schema: Mapping[str, object] | None,
     max_tokens: int,
     logprobs: bool,
+    in_words: bool = True,
 ) -> dict[str, Any]:
-    """Return the body of a request for encoded messages, without the model's name."""
+    """Return the body of a request for encoded messages, without the model's name.
+
+    With ``in_words`` the schema is told in the last message too: some servers take
+    ``response_format`` and ignore it.
+    """
     sent = [dict(message) for message in messages]
     body: dict[str, Any] = {"messages": sent, dialect.limit: max_tokens}
     if dialect.temperature:
@@ -148,10 +153,10 @@ def request(
     if logprobs and dialect.logprobs:
         body |= {"logprobs": True, "top_logprobs": TOP}
     if schema is not None:
-        # The schema is told in words too: some servers take response_format and ignore it.
-        _append(sent[-1], JSON.fill(schema=json.dumps(schema, default=dict)))
+        if in_words:
+            _append(sent[-1], JSON.fill(schema=json.dumps(schema, default=dict)))
         if dialect.schema == "json_schema":
-            form = {"name": "reply", "schema": schema, "strict": True}
+            form = {"name": "reply", "schema": dict(schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         elif dialect.schema == "json_object":
             body["response_format"] = {"type": "json_object"}
