@@ -134,7 +134,7 @@ class _Run:
             self._failures += 1
             if self._failures >= _FAILURES:
                 self._halted = self._halted or (
-                    f"not asked: the model's server failed {_FAILURES} times without a reply"
+                    f"not asked: the model failed {_FAILURES} times without a reply"
                 )
 
 
