@@ -292,6 +292,7 @@ class _NativeModel:
     def __init__(self, spec: Spec, model: Any, processor: Any) -> None:
         self._model, self.processor = model, processor
         self._places = _Places(spec, processor)
+        _keep_positions(model, self._places.patch_id)
         self.pixels = self._places.pixels
 
     def queries(self, texts: list[str]) -> list[Any]:
@@ -326,28 +327,34 @@ class _NativeModel:
             if name != "labels"
         }
         with torch.inference_mode():
-            positions = self._positions(inputs)
-            return model(**inputs, **positions).embeddings.float().cpu()
+            return model(**inputs).embeddings.float().cpu()
 
-    def _positions(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the rows and columns of patches as Qwen2-VL's rotary embedding wants them.
 
-        ColQwen2 was trained with them. transformers 5 hides the token ids from the language model
-        inside, which then numbers all patches one after another, as if they stood in one line.
-        """
-        find = getattr(self._model.vlm, "get_rope_index", None)
-        if find is None or "image_grid_thw" not in inputs:
-            return {}
-        ids = inputs["input_ids"]
-        wanted = find.__code__.co_varnames[: find.__code__.co_argcount]
-        types = {"mm_token_type_ids": (ids == self._places.patch_id).to(ids.dtype)}
-        positions, _ = find(
+def _keep_positions(model: Any, patch_id: int) -> None:
+    """Give Qwen2-VL's rotary embedding the rows and columns of patches, as in training.
+
+    transformers 5 hides the token ids from the language model inside ColQwen2, which then numbers
+    all patches one after another, as if they stood in one line.
+    """
+    find = getattr(getattr(model, "vlm", None), "get_rope_index", None)
+    if find is None:
+        return
+    wanted = find.__code__.co_varnames[: find.__code__.co_argcount]
+
+    def add(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        if given.get("image_grid_thw") is None or given.get("position_ids") is not None:
+            return None
+        ids = given["input_ids"]
+        types = {"mm_token_type_ids": (ids == patch_id).to(ids.dtype)}
+        positions, _rest = find(
             input_ids=ids,
-            image_grid_thw=inputs["image_grid_thw"],
-            attention_mask=inputs["attention_mask"],
+            image_grid_thw=given["image_grid_thw"],
+            attention_mask=given["attention_mask"],
             **{name: value for name, value in types.items() if name in wanted},
         )
-        return {"position_ids": positions}
+        return positional, {**given, "position_ids": positions}
+
+    model.register_forward_pre_hook(add, with_kwargs=True)
 
 
 def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
@@ -383,6 +390,7 @@ class _SentenceModel:
     def __init__(self, spec: Spec, model: Any) -> None:
         self._model, self.processor = model, model.processor
         self._places = _Places(spec, self.processor)
+        _keep_positions(_inner(model), self._places.patch_id)
         self.pixels = self._places.pixels
 
     def queries(self, texts: list[str]) -> list[Any]:
@@ -422,9 +430,15 @@ def _sentence(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
             trust_remote_code=False,
             model_kwargs={"dtype": dtype},
         )
-    inner = model[0].model if hasattr(model[0], "model") else model[0].auto_model
-    _check_family(spec, inner.config)
-    return _SentenceModel(spec, placed(model, device, dtype)), inner.config
+    config = _inner(model).config
+    _check_family(spec, config)
+    return _SentenceModel(spec, placed(model, device, dtype)), config
+
+
+def _inner(model: Any) -> Any:
+    """Return the transformers model in a sentence-transformers one."""
+    first = model[0]
+    return first.model if hasattr(first, "model") else first.auto_model
 
 
 def _file(spec: Spec, name: str) -> Path | None:
