@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ..ports import Reply
+from .store import ReplyStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..ports import ChatModel, Message
     from .budget import Meter
 
-__all__ = ["CachedChat", "DecodeSettings", "MemoryStore", "Store", "reply_key"]
+__all__ = ["CachedChat", "DecodeSettings", "MemoryStore", "ReplyStore", "Store", "reply_key"]
 
 FORMAT = 1
 """Rises when what is kept, or how a reply comes about, changes."""

@@ -97,7 +97,7 @@ class ScriptedChat:
         if isinstance(reply, Exception):
             raise copy.copy(reply)
         if isinstance(reply, str):
-            prompt = sum(len(message.text.split()) for message in call.messages)
+            prompt = sum(len(message.text.split()) + 1 for message in call.messages)
             reply = Reply(reply, prompt_tokens=prompt, reply_tokens=len(reply.split()))
         if not logprobs:
             reply = replace(reply, logprobs=None)

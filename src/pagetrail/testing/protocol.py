@@ -172,7 +172,7 @@ def _told(turn: Turn, text: str) -> list[dict[str, Any]]:
         tokens.append(
             {
                 "token": token,
-                "logprob": alternatives.get(token, -0.01),
+                "logprob": alternatives.get(token, -6.0),
                 "bytes": list(token.encode()),
                 "top_logprobs": [
                     {"token": t, "logprob": p, "bytes": list(t.encode())}
