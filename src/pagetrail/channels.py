@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import NotFoundError
+from .index.ensemble import Ensemble
 from .index.keys import split_key
-from .ports import Found
+from .ports import Blend, Found
 from .types import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .encoding import Encoders
     from .index.catalogue import Catalogue
     from .index.lexical import Lexical
     from .index.segments import VectorIndex
-    from .ports import Blend, Encoder
+    from .judging import Judges
+    from .ports import Encoder
     from .retrieve.names import NameIndex
     from .retrieve.pointers import PointerSearch
     from .types import Page, Query, Scope, Verdict
 
 __all__ = ["Channels"]
+
+_BUILT_IN = "dense"  # the channel of the built-in text encoder
 
 
 class Channels:
@@ -42,6 +47,8 @@ class Channels:
         encoder: Encodes the question.
         pointers: Resolves what the question itself points at.
         names: Knows which documents a question names.
+        encoders: The encoders that were added, each a channel.
+        judges: Give verdicts on pages.
     """
 
     def __init__(
@@ -52,6 +59,8 @@ class Channels:
         encoder: Encoder,
         pointers: PointerSearch,
         names: NameIndex,
+        encoders: Encoders,
+        judges: Judges,
     ) -> None:
         self._catalogue = catalogue
         self._lexical = lexical
@@ -59,6 +68,8 @@ class Channels:
         self._encoder = encoder
         self._pointers = pointers
         self._names = names
+        self._encoders = encoders
+        self._judges = judges
         self._view = catalogue.view()
         self._scopes: dict[Scope, frozenset[int] | None] = {}
 
@@ -69,7 +80,6 @@ class Channels:
             NotFoundError: There is no such channel.
         """
         ways: dict[str, Callable[[Query, int], Found]] = {
-            "dense": self._dense,
             "pointer": self._pointed,
             "names": self._named,
         }
@@ -80,25 +90,74 @@ class Channels:
             return self._view.visible(
                 self._lexical.search(query.text, channel, limit=limit, documents=documents)
             )
-        known = ", ".join(sorted({*ways, *self._lexical.channels}))
+        if channel == _BUILT_IN or self._encoders.has(channel):
+            return self._nearest(channel, query, limit)
+        known = ", ".join(self.names())
         raise NotFoundError(f"no channel {channel!r} in this library; there are {known}")
+
+    def names(self) -> list[str]:
+        """Return the names of all channels."""
+        added = self._encoders.records()
+        return sorted({_BUILT_IN, "pointer", "names", *self._lexical.channels, *added})
 
     def blend(
         self, channels: Sequence[str], weights: Sequence[float], query: Query, limit: int
     ) -> Blend | None:
         """Return the best pages by the weighted sum of several channels of vectors."""
-        del channels, weights, query, limit
-        return None
+        if not all(name == _BUILT_IN or self._encoders.has(name) for name in channels):
+            return None
+        documents = self._serials(query)
+        asked = [(name, self._question(name, query)) for name in channels]
+        given = [
+            (name, vectors, weight)
+            for (name, vectors), weight in zip(asked, weights, strict=True)
+            if vectors is not None
+        ]
+        if not given:
+            return Blend(Found.nothing(), {name: np.empty(0) for name in channels})
+        indexes = {name: self._index(name) for name, _, _ in given}
+        if len({id(index) for index in indexes.values()}) < len(given):
+            return None  # one encoder asked in two ways: each way is a search of its own
+        scorer = Ensemble(list(indexes.values()))
+        found = scorer.search(
+            [vectors for _, vectors, _ in given],
+            [weight for _, _, weight in given],
+            limit=limit,
+            documents=documents,
+        )
+        seen = self._view.visible(found.found)
+        rows = np.flatnonzero(np.isin(found.found.keys, seen.keys))
+        # A channel that the question asks nothing of gave 0.
+        parts = {name: np.zeros(len(rows)) for name in channels}
+        return Blend(
+            seen, parts | {n: found.parts[index.channel][rows] for n, index in indexes.items()}
+        )
 
     def rescore(self, channel: str, query: Query, keys: Sequence[int]) -> Found:
-        """Return a vector channel's exact scores of the pages named."""
-        del query, keys
-        raise NotFoundError(f"no channel of vectors {channel!r} in this library")
+        """Return a vector channel's exact scores of the pages named.
+
+        Raises:
+            NotFoundError: There is no such channel of vectors.
+        """
+        vectors = self._question(channel, query)
+        if vectors is None:
+            return Found.nothing()
+        return self._view.visible(self._index(channel).rescore(vectors, keys))
 
     def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
         """Return a judge's verdicts on pages, in the order asked."""
-        del query, ids
-        raise NotFoundError(f"no judge {judge!r}")
+        return self._judges.judge(judge, query, ids)
+
+    def _index(self, channel: str) -> VectorIndex:
+        return self._vectors if channel == _BUILT_IN else self._encoders.index(channel)
+
+    def _question(self, channel: str, query: Query) -> np.ndarray | None:
+        """Return the question's vectors for a channel; None when there is nothing to ask."""
+        if channel != _BUILT_IN:
+            return self._encoders.question(channel, query)
+        if not query.text.strip():
+            return None
+        return self._encoder.encode_queries([query.text]).data
 
     def page_ids(self, keys: Sequence[int]) -> Sequence[str]:
         """Return the ids of pages, in the order asked."""
@@ -122,12 +181,13 @@ class Channels:
             self._scopes[query.scope] = self._catalogue.serials(query.scope)
         return self._scopes[query.scope]
 
-    def _dense(self, query: Query, limit: int) -> Found:
+    def _nearest(self, channel: str, query: Query, limit: int) -> Found:
         documents = self._serials(query)
-        if not query.text.strip():
+        vectors = self._question(channel, query)
+        if vectors is None:
             return Found.nothing()
-        vector = self._encoder.encode_queries([query.text]).data[0]
-        return self._view.visible(self._vectors.search(vector, limit=limit, documents=documents))
+        found = self._index(channel).search(vectors, limit=limit, documents=documents)
+        return self._view.visible(found)
 
     def _named(self, query: Query, limit: int) -> Found:
         serials = self._serials(query)

@@ -7,14 +7,23 @@ needs no lock; the right to write is taken for the time of a change and given ba
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
+from .asking import Explained, find_document, find_page, make_query, places_of
 from .config import Settings, load_settings, workers
-from .errors import CorruptError, LibraryError, NotFoundError, UsageError
+from .errors import (
+    CorruptError,
+    LibraryError,
+    MissingExtraError,
+    ModelError,
+    NotFoundError,
+    UsageError,
+)
 from .index.catalogue import Catalogue
 from .index.doctor import Finding
 from .index.folder import create_folder, open_folder
@@ -29,21 +38,37 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from .channels import Channels
+    from .encoding import Encoded, Encoders
+    from .estimating import Estimate
     from .index.folder import Folder
+    from .index.registry import EncoderRecord
+    from .judging import Judges
+    from .modelling import Models
+    from .ports import ChatModel
     from .retrieve.pipeline import Pipeline
     from .searching import Searching
     from .showing import PagePictures
     from .types import Citation, Document, Page
 
-__all__ = ["AddedDocument", "Finding", "Library", "open"]
+__all__ = ["AddedDocument", "Explained", "Finding", "Library", "open"]
 
-_LONGEST = 10_000  # characters of a question; some ways of reading it cost more than linear time
+_LOG = logging.getLogger("pagetrail")
 
 
 def open(
-    folder: str | os.PathLike[str], *, create: bool = True, settings: Settings | None = None
+    folder: str | os.PathLike[str],
+    *,
+    create: bool = True,
+    settings: Settings | None = None,
+    judge: ChatModel | None = None,
 ) -> Library:
     """Open the library in a folder; with ``create``, make one where there is none.
+
+    Args:
+        folder: Where it is.
+        create: Make one where there is none.
+        settings: From all sources when not given (`config.load_settings`).
+        judge: A chat model of your own that judges pages, in place of the one in the settings.
 
     Raises:
         NotFoundError: There is no library and ``create`` is false.
@@ -66,7 +91,7 @@ def open(
     if create and _blank(place):
         with Writing(place):
             pass
-    return Library(place, settings)
+    return Library(place, settings, judge)
 
 
 def _blank(place: Folder) -> bool:
@@ -76,9 +101,10 @@ def _blank(place: Folder) -> bool:
 class Library:
     """One folder of documents; made by `open`. Safe to share between threads for reading."""
 
-    def __init__(self, folder: Folder, settings: Settings) -> None:
+    def __init__(self, folder: Folder, settings: Settings, judge: ChatModel | None = None) -> None:
         self.settings = settings
         self._folder = folder
+        self._judge = judge
         self._open: Catalogue | None = Catalogue(folder)
 
     @property
@@ -169,8 +195,8 @@ class Library:
                 retry=retry,
                 progress=progress,
             )
-            files = find_files(map(Path, given))
-            yield from run.run(file for file in files if not self._own(file))
+            yield from run.run(f for f in find_files(map(Path, given)) if not self._own(f))
+        self._keep_encoders_up(passwords, progress)
 
     def remove(self, names: str | Iterable[str]) -> list[Document]:
         """Remove documents, named by path, file name or id, and return them; the files stay.
@@ -217,16 +243,7 @@ class Library:
             NotFoundError: There is none.
             UsageError: The name means several documents.
         """
-        found = self._catalogue.find(name, path=os.path.realpath(name))
-        if not found:
-            end = "/" + os.path.normpath(name).lstrip("/")
-            found = [d for d in self.documents() if d.source.endswith(end)]
-        if not found:
-            raise NotFoundError(f"no document {name!r} in the library {self.path}")
-        if len(found) > 1:
-            places = ", ".join(d.source for d in found[:5])
-            raise UsageError(f"{name!r} means {len(found)} documents ({places}); give a path")
-        return found[0]
+        return find_document(self._catalogue, name)
 
     def page(self, name: str, number: int) -> Page:
         """Return what was read on a page.
@@ -234,16 +251,103 @@ class Library:
         Raises:
             NotFoundError: The document has no such page, or that page could not be read.
         """
-        document = self.document(name)
-        if not document.page_count:
-            raise NotFoundError(f"{document.source} has no pages: {document.reason}")
-        if not 1 <= number <= document.page_count:
-            raise NotFoundError(f"{document.source} has pages 1 to {document.page_count}")
-        if number in document.pages_failed:
-            raise NotFoundError(
-                f"{document.source}, page {number} could not be read: {document.reason}"
+        return find_page(self._catalogue, self.document(name), number)
+
+    # --- encoders ----------------------------------------------------------------------------
+
+    def encode(
+        self,
+        spec: str | None = None,
+        *,
+        name: str | None = None,
+        passwords: str | Iterable[str] = (),
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> list[Encoded]:
+        """Add an encoder and give it every page; without ``spec``, bring the added ones up to date.
+
+        Documents are not parsed again: pages are drawn from their files. An interrupted run goes
+        on where it was. Pages that cannot be drawn are named in the result and stay pending.
+
+        Args:
+            spec: Which model, such as ``siglip:FOLDER`` (docs/models.md).
+            name: The channel under which it is searched; from the spec when not given.
+            passwords: Tried on encrypted files.
+            progress: Called with pages done, pages to do, and the channel.
+
+        Raises:
+            UsageError: The spec or the name makes no sense.
+            MissingExtraError: A library that the model needs is not installed.
+            ModelError: It cannot be loaded, or the channel was built with another model.
+            LockedError: Another process is writing to the library.
+        """
+        from .encoding import channel_name
+
+        if spec is None:
+            wanted = [(channel, "") for channel, r in self.encoders().items() if r.pending]
+        else:
+            wanted = [(channel_name(spec, name), spec)]
+        return [
+            self._encoders.run(
+                channel,
+                text,
+                self._writing,
+                self._pictures,
+                passwords=_several(passwords),
+                progress=progress,
             )
-        return self._catalogue.pages([f"{document.id}#p{number:04d}"])[0]
+            for channel, text in wanted
+        ]
+
+    def encoders(self) -> dict[str, EncoderRecord]:
+        """Return the added encoders by channel: model, pages encoded and pending, size."""
+        return self._encoders.records()
+
+    def drop_encoder(self, name: str) -> int:
+        """Forget an encoder with all its vectors; returns the bytes freed.
+
+        Raises:
+            NotFoundError: There is no such encoder.
+        """
+        from .index.registry import drop_encoder
+
+        record = self._encoders.record(name)
+        with self._writing() as writing:
+            return drop_encoder(writing.catalogue, record.id)
+
+    def page_total(self) -> int:
+        """Return the number of pages in the library."""
+        return self._catalogue.page_total()
+
+    def has_channel(self, name: str) -> bool:
+        """Say whether pages can be searched by a channel of this name."""
+        return name in self._searching.channels(self._judges).names()
+
+    def has_judge(self, name: str) -> bool:
+        """Say whether a judge could be asked: it is built in, or its model is named."""
+        return self._judges.has(name)
+
+    @cached_property
+    def models(self) -> Models:
+        """The chat models and judges of this library: check them, calibrate, forget replies."""
+        from .modelling import Models
+
+        return Models(self, self._judges)
+
+    def estimate(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+        *,
+        pipeline: Pipeline | str | None = None,
+    ) -> Estimate:
+        """Tell what adding files and then asking one question would cost, spending nothing.
+
+        Raises:
+            NotFoundError: A path, recipe or channel does not exist.
+        """
+        from .estimating import estimate
+
+        given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        return estimate(self, [Path(path) for path in given], self._pipeline(pipeline))
 
     # --- questions ---------------------------------------------------------------------------
 
@@ -253,17 +357,21 @@ class Library:
         *,
         documents: str | Iterable[str] = (),
         tags: str | Iterable[str] = (),
+        image: bytes | None = None,
         limit: int = 10,
-        pipeline: Pipeline | None = None,
+        pipeline: Pipeline | str | None = None,
     ) -> Ranking:
         """Return the pages that hold the evidence, best first.
 
         Args:
-            question: Words; never a query language. At most 10,000 characters.
+            question: Words; never a query language. At most 10,000 characters; may be empty when
+                a picture is given.
             documents: Look only in these, named as for `document`.
             tags: Look only in documents with one of these tags.
+            image: A picture that belongs to the question, as the bytes of its file.
             limit: Most pages to return.
-            pipeline: How to search; the default recipe when not given.
+            pipeline: How to search: a pipeline, a recipe's name with options such as
+                ``vrag:fidelity=code`` (`recipes.recipe`), or the default recipe when not given.
 
         Raises:
             UsageError: The question is empty or too long, a name means several documents, or the
@@ -271,11 +379,30 @@ class Library:
             NotFoundError: A document is unknown.
             ScopeError: No document has such a tag.
         """
+        return self.explain(
+            question, documents=documents, tags=tags, image=image, limit=limit, pipeline=pipeline
+        ).ranking
+
+    def explain(
+        self,
+        question: str,
+        *,
+        documents: str | Iterable[str] = (),
+        tags: str | Iterable[str] = (),
+        image: bytes | None = None,
+        limit: int = 10,
+        pipeline: Pipeline | str | None = None,
+    ) -> Explained:
+        """Search, and return the pipeline, its steps and what they cost beside the ranking.
+
+        Arguments and errors are those of `search`.
+        """
         if limit < 1:
             raise UsageError(f"the limit is {limit}; at least 1 page must be asked for")
-        query = self._query(question, documents, tags)
-        ranking, _ = (pipeline or self._recipe()).run(query, self._ready())
-        return Ranking(query, ranking.hits[:limit])
+        query = self._query(question, documents, tags, image)
+        made = self._pipeline(pipeline)
+        ranking, trace = made.run(query, self._ready())
+        return Explained(Ranking(query, ranking.hits[:limit]), trace, made)
 
     def ask(
         self,
@@ -283,7 +410,7 @@ class Library:
         *,
         documents: str | Iterable[str] = (),
         tags: str | Iterable[str] = (),
-        pipeline: Pipeline | None = None,
+        pipeline: Pipeline | str | None = None,
     ) -> Answer:
         """Answer a question from the documents; every citation was found again on its page.
 
@@ -293,7 +420,7 @@ class Library:
 
         query = self._query(question, documents, tags)
         channels = self._ready()
-        ranking, trace = (pipeline or self._recipe()).run(query, channels)
+        ranking, trace = self._pipeline(pipeline).run(query, channels)
         ranking = Ranking(query, ranking.hits[: self.settings.search.candidates])
         return answer(
             query,
@@ -305,10 +432,12 @@ class Library:
             trace=trace,
         )
 
-    def view(self, result: Ranking | Answer) -> dict[str, Any]:
+    def view(self, result: Ranking | Answer | Explained) -> dict[str, Any]:
         """Return a result in its JSON form (docs/cli.md), with paths and page numbers."""
-        from .views import answer_view, ranking_view
+        from .views import answer_view, explained_view, ranking_view
 
+        if isinstance(result, Explained):
+            return explained_view(result, self._places(h.page for h in result.ranking.hits))
         if isinstance(result, Ranking):
             return ranking_view(result, self._places(h.page for h in result.hits))
         cited = [c.page for c in result.citations]
@@ -372,7 +501,44 @@ class Library:
     def _searching(self) -> Searching:
         from .searching import Searching
 
-        return Searching(self._catalogue)
+        return Searching(self._catalogue, self._encoders)
+
+    @cached_property
+    def _encoders(self) -> Encoders:
+        from .encoding import Encoders
+
+        return Encoders(self._catalogue, self.settings.models)
+
+    @cached_property
+    def _judges(self) -> Judges:
+        from .judging import Judges, make_meter
+
+        return Judges(
+            self._catalogue,
+            self.settings.models,
+            self._pictures,
+            self._searching.similarity,
+            make_meter(self.settings.models),
+            self._judge,
+        )
+
+    def _keep_encoders_up(
+        self, passwords: list[str], progress: Callable[[int, int, str], None] | None
+    ) -> None:
+        """Give new pages to the added encoders; documents are safe even where that fails."""
+        for channel, record in self.encoders().items():
+            if not record.pending:
+                continue
+            try:
+                self.encode(passwords=passwords, progress=progress)
+            except (ModelError, MissingExtraError) as error:
+                _LOG.warning(
+                    "%d pages were added that %s cannot find yet: %s",
+                    record.pending,
+                    channel,
+                    error,
+                )
+            return
 
     def _ready(self) -> Channels:
         """Return the channels for one question, brought up to the catalogue where possible."""
@@ -381,7 +547,7 @@ class Library:
             # neither holds (a read-only copy) what the index lacks is found by other channels.
             with contextlib.suppress(LibraryError), self._writing() as writing:
                 writing.catch_up()
-        return self._searching.channels()
+        return self._searching.channels(self._judges)
 
     def _own(self, file: Path) -> bool:
         """Say whether a file is a part of this library, which may lie in a folder being added."""
@@ -391,36 +557,24 @@ class Library:
         threads = workers(self.settings.documents)
         return Writing(self._folder, threads=threads)
 
-    def _recipe(self) -> Pipeline:
-        from .recipes import default
+    def _pipeline(self, pipeline: Pipeline | str | None) -> Pipeline:
+        from .recipes import default, recipe
 
-        return default()
+        return recipe(pipeline) if isinstance(pipeline, str) else pipeline or default()
 
     def _query(
-        self, question: str, documents: str | Iterable[str], tags: str | Iterable[str]
+        self,
+        question: str,
+        documents: str | Iterable[str],
+        tags: str | Iterable[str],
+        image: bytes | None = None,
     ) -> Query:
-        if not question.strip():
-            raise UsageError("the question is empty")
-        if len(question) > _LONGEST:
-            raise UsageError(
-                f"the question has {len(question):,} characters; at most {_LONGEST:,} are taken"
-            )
-        # Lone surrogates, of which no text file consists, would stop the tokenizer.
-        question = question.encode("utf-8", "replace").decode("utf-8")
-        ids = frozenset(self.document(name).id for name in _several(documents))
-        query = Query(question, Scope(ids, frozenset(_several(tags))))
-        self._catalogue.serials(query.scope)
-        return query
+        return make_query(
+            self._catalogue, question, _several(documents), frozenset(_several(tags)), image
+        )
 
     def _places(self, pages: Iterable[str]) -> dict[str, tuple[str, int, str | None]]:
-        wanted = list(dict.fromkeys(pages))
-        sources: dict[str, str] = {}
-        places = {}
-        for page in self._catalogue.pages(wanted):
-            if page.document not in sources:
-                sources[page.document] = self._catalogue.document(page.document).source
-            places[page.id] = (sources[page.document], page.number, page.label)
-        return places
+        return places_of(self._catalogue, pages)
 
 
 def _several(values: str | Iterable[str]) -> list[str]:

@@ -19,7 +19,9 @@ from .retrieve.pointers import PointerSearch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .encoding import Encoders
     from .index.catalogue import Catalogue
+    from .judging import Judges
 
 __all__ = ["Searching"]
 
@@ -27,8 +29,9 @@ __all__ = ["Searching"]
 class Searching:
     """A library's indexes, open for reading; each part is loaded when it is first asked."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, encoders: Encoders) -> None:
         self._catalogue = catalogue
+        self._encoders = encoders
         self._named: tuple[int, NameIndex] | None = None
 
     def close(self) -> None:
@@ -40,8 +43,8 @@ class Searching:
         """Say whether the lexical index lacks something that the catalogue holds."""
         return self.words.behind(self._catalogue)
 
-    def channels(self) -> Channels:
-        """Return the channels for one question."""
+    def channels(self, judges: Judges) -> Channels:
+        """Return the channels and judges for one question."""
         return Channels(
             self._catalogue,
             self.words,
@@ -49,6 +52,8 @@ class Searching:
             self._encoder,
             self._pointers,
             self._names(),
+            self._encoders,
+            judges,
         )
 
     def similarity(self, question: str, texts: Sequence[str]) -> Sequence[float]:

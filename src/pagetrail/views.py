@@ -13,9 +13,10 @@ from .types import split_page_id
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .types import Answer, Citation, Document, Page, Ranking
+    from .asking import Explained
+    from .types import Answer, Citation, Document, Hit, Page, Ranking, Verdict
 
-__all__ = ["answer_view", "document_view", "page_view", "ranking_view"]
+__all__ = ["answer_view", "document_view", "explained_view", "page_view", "ranking_view"]
 
 
 def _place(page: str, places: Mapping[str, tuple[str, int, str | None]]) -> dict[str, Any]:
@@ -27,21 +28,65 @@ def _place(page: str, places: Mapping[str, tuple[str, int, str | None]]) -> dict
 def ranking_view(
     ranking: Ranking, places: Mapping[str, tuple[str, int, str | None]]
 ) -> dict[str, Any]:
-    """Return ``{"query", "hits": [{"document", "page", "label", "score", "parts", "via"}]}``."""
+    """Return ``{"query", "hits": [{"document", "page", "label", "score", "parts", "via"}]}``.
+
+    Pages that were judged have ``verdicts`` as well.
+    """
     return {
         "query": ranking.query.text,
-        "hits": [
+        "hits": [_hit_view(hit, places) for hit in ranking.hits],
+    }
+
+
+def _hit_view(hit: Hit, places: Mapping[str, tuple[str, int, str | None]]) -> dict[str, Any]:
+    view = {
+        **_place(hit.page, places),
+        "score": round(hit.score, 6),
+        "parts": {
+            name: {"raw": round(part.raw, 6), "normalised": round(part.normalised, 6)}
+            for name, part in sorted(hit.parts.items())
+        },
+        "via": hit.via,
+    }
+    if hit.verdicts:
+        view["verdicts"] = {name: _verdict_view(v) for name, v in sorted(hit.verdicts.items())}
+    return view
+
+
+def _verdict_view(verdict: Verdict) -> dict[str, Any]:
+    numbers = {
+        "probability": verdict.probability,
+        "log_odds": verdict.log_odds,
+        "grade": verdict.grade,
+    }
+    return {
+        "outcome": verdict.outcome,
+        **{name: round(value, 6) for name, value in numbers.items() if value is not None},
+        **({"reason": verdict.reason} if verdict.reason else {}),
+        "cached": verdict.cached,
+    }
+
+
+def explained_view(
+    explained: Explained, places: Mapping[str, tuple[str, int, str | None]]
+) -> dict[str, Any]:
+    """Return the ranking with the pipeline in words, its steps, and what they cost."""
+    return {
+        **ranking_view(explained.ranking, places),
+        "pipeline": str(explained.pipeline),
+        "fingerprint": explained.pipeline.fingerprint,
+        "steps": [
             {
-                **_place(hit.page, places),
-                "score": round(hit.score, 6),
-                "parts": {
-                    name: {"raw": round(part.raw, 6), "normalised": round(part.normalised, 6)}
-                    for name, part in sorted(hit.parts.items())
-                },
-                "via": hit.via,
+                "stage": step.stage,
+                "calls": step.calls,
+                "tokens": step.tokens,
+                "seconds": round(step.seconds, 6),
+                "cache_hits": step.cache_hits,
+                **dict(step.detail),
             }
-            for hit in ranking.hits
+            for step in explained.trace.steps
         ],
+        "cost": explained.trace.cost,
     }
 
 

@@ -12,18 +12,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from .encoders.passages import passages
+from .encoders.probe import probe
 from .encoders.text import TextEncoder
+from .encoding import encode_pending
 from .index.changes import CatalogueWriter
 from .index.doctor import examine
 from .index.lexical import Lexical
 from .index.lock import WriterLock
 from .index.publish import VectorWriter, clean_segments
+from .index.registry import Registration
+from .ports import ImageEncoder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from .encoding import AnyEncoder, Encoded
     from .index.doctor import Finding
     from .index.folder import Folder
+    from .showing import PagePictures
 
 __all__ = ["Writing"]
 
@@ -109,6 +116,47 @@ class Writing:
             pages = [found[key] for key in keys]
             blocks = [p.block for page in pages for p in passages(page)]
             self._vectors.publish(keys, self._encoder.encode_pages(pages), blocks)
+
+    def encode(
+        self,
+        channel: str,
+        spec: str,
+        encoder: AnyEncoder,
+        pictures: PagePictures,
+        *,
+        batch: int,
+        passwords: Sequence[str] = (),
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> Encoded:
+        """Give a channel's encoder all pages that it lacks; a new channel is made known first.
+
+        Raises:
+            ModelError: The channel belongs to another encoder, revision or settings.
+        """
+        clean_segments(self.catalogue)
+        registration = Registration(channel, spec)
+        if isinstance(encoder, ImageEncoder):
+            registration = Registration(channel, spec, encoder.settings, probe(encoder))
+        vectors = VectorWriter(
+            self.catalogue,
+            name=encoder.name,
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+            registration=registration,
+        )
+        try:
+            return encode_pending(
+                self.catalogue,
+                vectors,
+                channel,
+                encoder,
+                pictures,
+                batch=batch,
+                passwords=passwords,
+                progress=progress,
+            )
+        finally:
+            vectors.compact()
 
     def repair(self) -> list[Finding]:
         """Find what is wrong, mend what can be mended, and return all of it."""
