@@ -12,6 +12,7 @@ only fills up a batch does not.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass
@@ -340,21 +341,23 @@ def _keep_positions(model: Any, patch_id: int) -> None:
     if find is None:
         return
     wanted = find.__code__.co_varnames[: find.__code__.co_argcount]
+    forward = model.forward
 
-    def add(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
-        if given.get("image_grid_thw") is None or given.get("position_ids") is not None:
-            return None
-        ids = given["input_ids"]
-        types = {"mm_token_type_ids": (ids == patch_id).to(ids.dtype)}
-        positions, _rest = find(
-            input_ids=ids,
-            image_grid_thw=given["image_grid_thw"],
-            attention_mask=given["attention_mask"],
-            **{name: value for name, value in types.items() if name in wanted},
-        )
-        return positional, {**given, "position_ids": positions}
+    # Not a hook: sentence-transformers calls forward itself, past all hooks.
+    @functools.wraps(forward)
+    def placed_forward(*args: Any, **given: Any) -> Any:
+        if given.get("image_grid_thw") is not None and given.get("position_ids") is None:
+            ids = given["input_ids"]
+            types = {"mm_token_type_ids": (ids == patch_id).to(ids.dtype)}
+            given["position_ids"], _ = find(
+                input_ids=ids,
+                image_grid_thw=given["image_grid_thw"],
+                attention_mask=given["attention_mask"],
+                **{name: value for name, value in types.items() if name in wanted},
+            )
+        return forward(*args, **given)
 
-    model.register_forward_pre_hook(add, with_kwargs=True)
+    model.forward = placed_forward
 
 
 def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:

@@ -26,7 +26,7 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..ports import ImageEncoder
+    from ..ports import Encoder, ImageEncoder
 
 __all__ = [
     "DENSE_KINDS",
@@ -172,8 +172,10 @@ def folder_kind(folder: Path) -> str:
 
 def load_image_encoder(
     spec: Spec | str, *, device: str = "auto", dtype: str = "auto", batch: int = 8
-) -> ImageEncoder:
+) -> ImageEncoder | Encoder:
     """Load the encoder that a spec names.
+
+    Of an ``openai:`` endpoint it encodes text, every other encodes pictures.
 
     Args:
         spec: A `Spec` or its text.
