@@ -8,11 +8,18 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+VISION := .venv-vision/bin
 READY := .venv/.ready
 READY_DEV := .venv/.ready-dev
+READY_VISION := .venv-vision/.ready
+# torch is pinned here and not in the lock: which of its builds there is depends on the machine, and
+# the lock would hold every CUDA library of one of them. The pair below exists for what needs
+# torchvision: OpenCLIP, and the processors of Qwen-VL and LLaVA-OneVision.
+TORCH := torch==2.13.0
+TORCH_PAIR := torch==2.14.1 torchvision==0.29.1
 OFFICE := libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui fonts-liberation
 
-.PHONY: help demo test check bench examples lock office clean
+.PHONY: help demo test test-torchvision check bench examples lock office clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -24,6 +31,10 @@ demo: $(READY)
 ## test      check, then every test; needs no network once packages are there
 test: $(READY_DEV) office check
 	@$(BIN)/python -m pytest -q
+
+## test-torchvision  test models that need torchvision, in an environment of their own (6 GB)
+test-torchvision: $(READY_VISION)
+	@$(VISION)/python -m pytest -q tests/vision
 
 ## check     lint, format, types, import rules, house rules
 check: $(READY_DEV)
@@ -47,13 +58,15 @@ examples: $(READY)
 ## lock      resolve requirements/dev.lock anew
 lock: $(READY_DEV)
 	@$(PIP) uv
-	@$(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 \
-	  --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	@$(BIN)/uv pip compile -q pyproject.toml --group dev --extra local --extra remote \
+	  --extra openclip --universal --python-version 3.11 --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command "make lock" --override <(printf '%s\n' \
+	  "torch ; python_version < '3'" "torchvision ; python_version < '3'") \
 	  --upgrade -o requirements/dev.lock
 
 ## clean     remove everything that the other targets made, the examples apart
 clean:
-	@rm -rf .venv demo build dist .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	@rm -rf .venv .venv-vision demo build dist .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 	  .import_linter_cache
 	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -72,7 +85,15 @@ $(READY): .venv/bin/python pyproject.toml requirements/dev.lock
 $(READY_DEV): $(READY)
 	@echo "installing the development tools into .venv"
 	@$(PIP) 'pip>=25.1'
-	@$(PIP) -c requirements/dev.lock -e . --group dev
+	@$(PIP) -c requirements/dev.lock $(TORCH) -e '.[local,remote]' --group dev
+	@touch $@
+
+$(READY_VISION): .venv/bin/python pyproject.toml requirements/dev.lock
+	@echo "installing torch, torchvision and open_clip into .venv-vision"
+	@[ -x $(VISION)/python ] || $(PYTHON) -m venv .venv-vision
+	@$(VISION)/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
+	@$(VISION)/python -m pip install -qq --disable-pip-version-check -c requirements/dev.lock \
+	  $(TORCH_PAIR) -e '.[local,remote,openclip]' --group test
 	@touch $@
 
 # Office documents are read through LibreOffice; where it cannot be had, their tests skip and say so.
