@@ -9,23 +9,26 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .config import load_settings
 from .errors import NotFoundError, UsageError
 from .index.changes import CatalogueWriter
 from .index.lock import WriterLock
 from .judge.calibrate import Calibration, Reliability, fit, raw_score, reliability
+from .judging import load_chat, make_meter
 from .models.check import check_model
 from .types import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .config import Settings
     from .judge.calibrate import Kind, Scale
     from .judging import Judges
     from .library import Library
     from .models.budget import Usage
     from .models.check import ModelCheck
 
-__all__ = ["Calibrated", "Labelled", "Models"]
+__all__ = ["Calibrated", "Labelled", "Models", "check_models"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,28 @@ class Calibrated:
     before: Reliability
     after: Reliability
     unjudged: int
+
+
+def check_models(settings: Settings | None = None) -> dict[str, ModelCheck]:
+    """Ask each configured chat model a tiny real question, with and without a picture.
+
+    Returns:
+        Role (``judge``, ``chat``) to what came of it; a model in both roles is asked once.
+
+    Raises:
+        UsageError: A spec makes no sense.
+        MissingExtraError: A library that a model needs is not installed.
+    """
+    given = (settings or load_settings()).models
+    specs = {role: getattr(given, role) for role in ("judge", "chat")}
+    made: dict[str, ModelCheck] = {}
+    for role, spec in specs.items():
+        same = next((r for r in made if specs[r] == spec), None)
+        if spec:
+            made[role] = (
+                made[same] if same else check_model(load_chat(spec, given, make_meter(given)))
+            )
+    return made
 
 
 @dataclass
@@ -96,21 +121,6 @@ class Models:
     def usage(self) -> Usage:
         """What model calls have cost since the library was opened."""
         return self._judges.usage
-
-    def check(self) -> dict[str, ModelCheck]:
-        """Ask each configured chat model a tiny real question, with and without a picture.
-
-        Returns:
-            Role (``judge``, ``chat``) to what came of it; a model in both roles is asked once.
-        """
-        settings = self._library.settings.models
-        specs = {role: getattr(settings, role) for role in ("judge", "chat")}
-        made: dict[str, ModelCheck] = {}
-        for role, spec in specs.items():
-            same = next((r for r in made if specs[r] == spec), None)
-            if spec:
-                made[role] = made[same] if same else check_model(self._judges.load(spec))
-        return made
 
     def forget(self, *, model: str | None = None, older_than: float | None = None) -> int:
         """Delete replies that were kept; returns how many.

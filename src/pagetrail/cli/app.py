@@ -26,6 +26,7 @@ __all__ = [
     "LibraryOption",
     "PasswordOption",
     "QuestionsOption",
+    "RecipeOption",
     "TagOption",
     "app",
     "library_at",
@@ -90,6 +91,15 @@ PasswordOption = Annotated[
         metavar="PASSWORD",
         help="Try this password on encrypted files; may be repeated. [env var: PAGETRAIL_PASSWORD]",
         callback=_or_environment,
+    ),
+]
+RecipeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        "-r",
+        metavar="RECIPE",
+        help="How to search: a recipe's name, with options as in vrag:fidelity=code,m=20.",
     ),
 ]
 QuestionsOption = Annotated[

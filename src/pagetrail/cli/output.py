@@ -27,6 +27,7 @@ __all__ = [
     "clean",
     "data",
     "describe",
+    "explained_text",
     "line",
     "progress",
     "ranking_text",
@@ -153,6 +154,38 @@ def ranking_text(target: Library, ranking: Ranking) -> str:
         f"{rank:3}. {_where(hit)}  {hit['score']:.3f}  {hit['via']}"
         for rank, hit in enumerate(view["hits"], 1)
     )
+
+
+def explained_text(view: dict[str, Any]) -> str:
+    """Return a ranking's JSON form with scores, verdicts and steps as lines for a person."""
+    lines = [f"pipeline {view['pipeline']}", ""]
+    for rank, hit in enumerate(view["hits"], 1):
+        lines.append(f"{rank:3}. {_where(hit)}  {hit['score']:.4f}  {hit['via']}")
+        lines += [
+            f"       {name:12} {part['raw']:9.4f}  {part['normalised']:8.4f}"
+            for name, part in hit["parts"].items()
+        ]
+        lines += [f"       {name:12} {_verdict(v)}" for name, v in hit.get("verdicts", {}).items()]
+    lines += ["" if view["hits"] else "no page matches", "steps"]
+    for step in view["steps"]:
+        known = ("stage", "calls", "tokens", "seconds", "cache_hits")
+        more = ", ".join(f"{name} {value}" for name, value in step.items() if name not in known)
+        spent = f"{step['calls']} calls, {step['tokens']} tokens, {step['cache_hits']} kept"
+        lines.append(f"  {step['stage']}: {more}; {spent}; {step['seconds']:.3f} s")
+    cost = view["cost"]
+    lines.append(f"cost {cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.3f} s")
+    return "\n".join(map(line, lines))
+
+
+def _verdict(verdict: dict[str, Any]) -> str:
+    numbers = [
+        f"{name.replace('_', ' ')} {verdict[name]:.3f}"
+        for name in ("probability", "log_odds", "grade")
+        if name in verdict
+    ]
+    kept = ["kept from before"] if verdict["cached"] else []
+    reason = [verdict["reason"]] if "reason" in verdict else []
+    return ", ".join([verdict["outcome"], *numbers, *reason, *kept])
 
 
 def _where(place: dict[str, Any]) -> str:

@@ -16,11 +16,12 @@ from .app import (
     LibraryOption,
     PasswordOption,
     QuestionsOption,
+    RecipeOption,
     TagOption,
     app,
     library_at,
 )
-from .output import answer_text, data, ranking_text, save, say, tell
+from .output import answer_text, data, explained_text, ranking_text, save, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,14 +43,41 @@ def search(
     top: Annotated[
         int, typer.Option("--top", "-k", min=1, metavar="N", help="How many pages.")
     ] = 10,
+    recipe: RecipeOption = None,
+    image: Annotated[
+        Path | None,
+        typer.Option(
+            "--image",
+            metavar="FILE",
+            readable=False,
+            help="A picture that is part of the question.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Show each channel's scores, verdicts, steps and cost."),
+    ] = False,
     questions: QuestionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages that hold the evidence, best first."""
+    picture = None if image is None else _read_image(image)
+    if image is not None and question is None and questions is None:
+        question = ""
 
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
-        ranking = target.search(text, documents=documents, tags=tag or (), limit=top)
-        return target.view(ranking), ranking_text(target, ranking)
+        found = target.explain(
+            text,
+            documents=documents,
+            tags=tag or (),
+            image=picture,
+            limit=top,
+            pipeline=recipe,
+        )
+        if explain:
+            view = target.view(found)
+            return view, explained_text(view)
+        return target.view(found.ranking), ranking_text(target, found.ranking)
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
 
@@ -62,6 +90,7 @@ def ask(
     library: LibraryOption = None,
     document: DocumentOption = None,
     tag: TagOption = None,
+    recipe: RecipeOption = None,
     questions: QuestionsOption = None,
     evidence_image: Annotated[
         Path | None,
@@ -82,12 +111,19 @@ def ask(
     answers: list[Answer] = []
 
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
-        answers[:] = [target.ask(text, documents=documents, tags=tag or ())]
+        answers[:] = [target.ask(text, documents=documents, tags=tag or (), pipeline=recipe)]
         return target.view(answers[0]), answer_text(target, answers[0])
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
     if evidence_image is not None:
         _write_evidence(library, answers[0], evidence_image, password or [])
+
+
+def _read_image(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _write_evidence(library: Path | None, answer: Answer, path: Path, passwords: list[str]) -> None:
