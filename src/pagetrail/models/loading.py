@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
+import math
 import os
 import re
 from contextlib import contextmanager
@@ -20,16 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = [
+    "broken_up",
     "fingerprint",
     "first_line",
     "folder_of",
     "is_out_of_memory",
     "need",
+    "open_picture",
     "pick_device",
     "quietly",
     "release_memory",
     "require_complete",
     "revision_of",
+    "special_tokens",
     "translated",
     "watched_loads",
 ]
@@ -39,6 +44,11 @@ _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".gguf")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|not enough memory|can't allocate|alloc.*failed", re.IGNORECASE
+)
+_MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
+_LEAST_SIDE = 28  # and some those smaller than a patch
+_LARGEST = (
+    80_000_000  # pixels of a picture that is opened at all; PIL itself warns above 89 million
 )
 _WATCHING = Lock()
 
@@ -132,6 +142,55 @@ def fingerprint(folder: Path) -> str:
                 file.seek(-_MIB, os.SEEK_END)
                 digest.update(file.read(_MIB))
     return digest.hexdigest()[:16]
+
+
+def special_tokens(tokenizer: Any) -> re.Pattern[str]:
+    """Return what finds a tokenizer's special tokens in text, except blank space and letters."""
+    tokens = {*tokenizer.get_added_vocab(), *tokenizer.all_special_tokens}
+    known = sorted((t for t in tokens if len(t.strip()) > 1), key=lambda t: (-len(t), t))
+    return re.compile("|".join(map(re.escape, known)) or r"(?!)")
+
+
+def broken_up(text: str, special: re.Pattern[str]) -> str:
+    """Return text that every tokenizer takes and that holds no special token.
+
+    Otherwise a page could end its own message, or a pair's first half, by writing the token.
+    """
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+
+
+def open_picture(data: bytes, pixels: int | None) -> Any:
+    """Return a picture as RGB, scaled down to so many pixels, and not too thin for a processor.
+
+    Args:
+        data: Bytes of a PNG, JPEG or the like.
+        pixels: Most pixels; None: as it comes.
+
+    Raises:
+        ModelError: It cannot be opened, or is too large to be.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            width, height = opened.size
+            if width * height > _LARGEST:
+                raise ModelError(f"a picture of {width} x {height} pixels is too large")
+            image = opened.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ModelError("a picture for the model cannot be opened; give PNG or JPEG") from error
+    if pixels is not None and width * height > pixels:
+        scale = math.sqrt(pixels / (width * height))
+        size = max(1, int(width * scale)), max(1, int(height * scale))
+        image = image.resize(size, Image.Resampling.LANCZOS)
+    width, height = image.size
+    least = max(_LEAST_SIDE, -(-max(width, height) // _MOST_RATIO))
+    if min(width, height) < least:
+        padded = Image.new("RGB", (max(width, least), max(height, least)), "white")
+        padded.paste(image)
+        image = padded
+    return image
 
 
 @contextmanager

@@ -8,10 +8,8 @@ on no bound.
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import re
 import string
 from dataclasses import replace
 from functools import cached_property
@@ -22,15 +20,18 @@ from ..errors import EndpointError, ModelError, ReplyError, UsageError
 from ..ports import Message, Reply
 from .budget import Meter
 from .loading import (
+    broken_up,
     first_line,
     folder_of,
     is_out_of_memory,
     need,
+    open_picture,
     pick_device,
     quietly,
     release_memory,
     require_complete,
     revision_of,
+    special_tokens,
     translated,
 )
 from .prompts import JSON, REPAIR
@@ -40,15 +41,10 @@ from .thinking import split
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..ports import Picture
-
 __all__ = ["LocalChat"]
 
 _TOP = 50  # alternatives told, besides the words that judges ask for
 _BLANKS = 4  # tokens of blank space that may stand before a reply
-_MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
-_LEAST_SIDE = 28  # and some those smaller than a patch
-_LARGEST = 200_000_000  # pixels of a picture that is opened at all
 _ASKED_FOR = frozenset({"yes", "no", *string.digits})
 
 
@@ -179,7 +175,9 @@ class LocalChat:
                 raise ModelError(
                     f"{self.name} reads text only; ask without pictures, or name a model that sees"
                 )
-            pictures = [[self._open(image) for image in m.images] for m in messages]
+            pictures = [
+                [open_picture(image.draw(), self._pixels) for image in m.images] for m in messages
+            ]
             self._meter.reserve()
             failure = ""
             try:
@@ -198,33 +196,6 @@ class LocalChat:
             self._meter.settle(reply.prompt_tokens, reply.reply_tokens)
             return reply
 
-    def _open(self, picture: Picture) -> Any:
-        """Return a picture as RGB, within the pixels allowed, and not too thin for a processor."""
-        from PIL import Image
-
-        data = picture.draw()
-        try:
-            with Image.open(io.BytesIO(data)) as opened:
-                width, height = opened.size
-                if width * height > _LARGEST:
-                    raise ModelError(f"a picture of {width} x {height} pixels is too large")
-                image = opened.convert("RGB")
-        except (OSError, ValueError, SyntaxError) as error:
-            raise ModelError(
-                "a picture for the model cannot be opened; give PNG or JPEG"
-            ) from error
-        if self._pixels is not None and width * height > self._pixels:
-            scale = math.sqrt(self._pixels / (width * height))
-            size = max(1, int(width * scale)), max(1, int(height * scale))
-            image = image.resize(size, Image.Resampling.LANCZOS)
-        width, height = image.size
-        least = max(_LEAST_SIDE, -(-max(width, height) // _MOST_RATIO))
-        if min(width, height) < least:
-            padded = Image.new("RGB", (max(width, least), max(height, least)), "white")
-            padded.paste(image)
-            image = padded
-        return image
-
     @cached_property
     def _revision(self) -> str:
         return revision_of(self._model, self._asked_revision)
@@ -241,7 +212,7 @@ class _Engine:
         self._name, self._model, self._processor, self.sees = name, model, processor, sees
         self._tokenizer = getattr(processor, "tokenizer", processor)
         self._template = _template(name, processor, self._tokenizer)
-        self._special = _special(self._tokenizer)
+        self._special = special_tokens(self._tokenizer)
         self._always = _always(self._tokenizer)
         eos = model.generation_config.eos_token_id
         if eos is None:
@@ -347,8 +318,7 @@ class _Engine:
         )
 
     def _clean(self, text: str) -> str:
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        return self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+        return broken_up(text, self._special)
 
     def _alternatives(
         self, written: Sequence[int], logits: Sequence[Any]
@@ -415,13 +385,6 @@ def _template(name: str, processor: Any, tokenizer: Any) -> str:
             "instruct or chat version"
         )
     return json.dumps(template) if isinstance(template, dict) else str(template)
-
-
-def _special(tokenizer: Any) -> re.Pattern[str]:
-    """Return what finds special tokens in text; ones of blank space and single letters are left."""
-    tokens = {*tokenizer.get_added_vocab(), *tokenizer.all_special_tokens}
-    known = sorted((t for t in tokens if len(t.strip()) > 1), key=lambda t: (-len(t), t))
-    return re.compile("|".join(map(re.escape, known)) or r"(?!)")
 
 
 def _always(tokenizer: Any) -> list[int]:
