@@ -178,7 +178,10 @@ class Encoders:
         if not spec:
             spec, encoder = self.record(channel).spec, self.encoder(channel)
         else:
+            spec = _lasting(spec)
             encoder = load_encoder(spec, self._settings)
+            if self.has(channel):
+                _check_same(encoder, self.record(channel))
         with writing() as change:
             made = change.encode(
                 channel,
@@ -310,6 +313,14 @@ def _encode_batch(
         made = encoder.encode_images([picture for _, picture in ready])
         vectors.publish([key for key, _ in ready], made, [-1] * len(made.data))
     return len(ready)
+
+
+def _lasting(spec: str) -> str:
+    """Return a spec with its folder written in full, so that it holds wherever we are run."""
+    parsed = parse_spec(spec)
+    if parsed.folder is None:
+        return str(parsed)
+    return str(replace(parsed, model=str(parsed.folder.resolve())))
 
 
 def _check_same(encoder: AnyEncoder, record: EncoderRecord) -> None:

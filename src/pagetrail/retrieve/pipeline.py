@@ -239,9 +239,9 @@ class Then(Pipeline):
 
     def run(self, query: Query, resources: Resources) -> tuple[Ranking, Trace]:
         # Columns as long as the stages work on them, hits from the first one that does not.
-        inner = self.stages
-        while inner and type(inner[-1]).on_table is Transform.on_table:
-            inner = inner[:-1]
+        plain = (type(stage).on_table is Transform.on_table for stage in self.stages)
+        first = next((n for n, is_plain in enumerate(plain) if is_plain), len(self.stages))
+        inner = self.stages[:first]
         start = Then(self.start, inner) if inner else self.start
         table, trace = start.table(query, resources)
         ranking = to_ranking(query, table, resources)

@@ -12,12 +12,13 @@ from ..errors import UsageError
 from ..types import Trace
 from .asking import content
 from .pipeline import Transform
-from .table import Column, Table, from_ranking, step, to_ranking
+from .table import Column, from_ranking, step, to_ranking
 from .value import piece
 
 if TYPE_CHECKING:
     from ..ports import Resources
     from ..types import Query, Ranking
+    from .table import Table
 
 __all__ = ["Rescore"]
 
@@ -70,7 +71,8 @@ class Rescore(Transform):
             blocks[rows[better >= 0]] = better[better >= 0]
         columns = {**table.columns, self.channel: Column(keys, raw, raw, raw)}
         made = step(self, f"rank by {self.channel}", len(table), started, calls=1)
-        return Table(table.keys, scores, blocks, columns), Trace((made,))
+        ranked = replace(table, scores=scores, blocks=blocks, columns=columns)
+        return ranked, Trace((made,))
 
 
 def _below(scores: np.ndarray, floor: float) -> np.ndarray:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..ports import Resources
-    from ..types import Query
+    from ..types import Query, Verdict
 
 __all__ = ["Column", "Table", "combine", "from_ranking", "step", "to_ranking", "top"]
 
@@ -52,19 +52,23 @@ class Table:
         scores: float64 ``[n]``.
         blocks: int32 ``[n]``, order of the best block, -1 where unknown.
         columns: Per channel.
+        verdicts: Key to what judges said of the page, by the judge's name; few pages have any.
     """
 
     keys: np.ndarray
     scores: np.ndarray
     blocks: np.ndarray
     columns: Mapping[str, Column]
+    verdicts: Mapping[int, Mapping[str, Verdict]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def take(self, rows: np.ndarray) -> Table:
         """Return some rows; ``rows`` are indices in ascending order."""
-        return Table(self.keys[rows], self.scores[rows], self.blocks[rows], self.columns)
+        return replace(
+            self, keys=self.keys[rows], scores=self.scores[rows], blocks=self.blocks[rows]
+        )
 
 
 def combine(
@@ -94,7 +98,11 @@ def combine(
             # A table of several channels hands its share on, in the proportion they had in it.
             part = own if len(table.columns) == 1 else column.share
             columns.setdefault(name, replace(column, share=part))
-    return Table(keys, total, blocks, columns)
+    verdicts: dict[int, dict[str, Verdict]] = {}
+    for table in tables:
+        for key, said in table.verdicts.items():
+            verdicts.setdefault(key, {}).update(said)
+    return Table(keys, total, blocks, columns, verdicts)
 
 
 def top(table: Table, k: int, resources: Resources) -> Table:
@@ -127,7 +135,8 @@ def to_ranking(query: Query, table: Table, resources: Resources) -> Ranking:
             parts[row][name] = Part(raw, normal)
             ways[row].append((-share, name, column.ways.get(key, name)))
     blocks = [None if block < 0 else block for block in table.blocks.tolist()]
-    rows = zip(ids, table.scores.tolist(), parts, map(_via, ways), blocks, strict=True)
+    said = [table.verdicts.get(key, {}) for key in table.keys.tolist()]
+    rows = zip(ids, table.scores.tolist(), parts, map(_via, ways), blocks, said, strict=True)
     return Ranking.of(query, (Hit(*row) for row in rows))
 
 
@@ -155,7 +164,8 @@ def from_ranking(ranking: Ranking, resources: Resources) -> Table:
         raw = np.array([part.raw for _, part in rows])
         columns[name] = Column(np.array([k for k, _ in rows]), raw, normal, normal, ways)
     blocks = np.array([-1 if h.block is None else h.block for h in hits], np.int32)
-    return Table(keys[order], np.array([h.score for h in hits], float), blocks, columns)
+    said = {int(k): h.verdicts for k, h in zip(keys[order], hits, strict=True) if h.verdicts}
+    return Table(keys[order], np.array([h.score for h in hits], float), blocks, columns, said)
 
 
 def step(value: Piece, name: str, pages: int, started: float, *, calls: int = 0) -> Step:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pagetrail.errors import NotFoundError, UsageError
+from pagetrail.retrieve.boost import Boost
 from pagetrail.retrieve.filter import Filter
 from pagetrail.retrieve.fuse import fuse
 from pagetrail.retrieve.pipeline import Search
@@ -133,3 +134,16 @@ def test_rescoring_ranks_what_was_found_and_keeps_the_rest_behind(make_world):
     assert ranking.hits[2].score < ranking.hits[1].score
     with pytest.raises(NotFoundError):
         run(Search("text") >> Rescore("text"), world)
+
+
+def test_verdicts_stay_with_their_pages_through_later_stages(make_world):
+    verdicts = said(a=0.1, b=0.6, c="unparsed", d=0.9, e=0.6)
+    world = make_world(
+        {"text": FOUND, "late": {"d#p0001": 3.0}}, vectors=("late",), verdicts=verdicts
+    )
+    for more in (Boost(Search("late"), 2), Rescore("late")):
+        value = Search("text") % 4 >> Filter(threshold=0) % 3 >> more % 2
+        _, ranking, _ = run(value, world)
+        assert ranking.hits[0].page == "d#p0001"
+        for hit in ranking.hits:
+            assert hit.verdicts["yes_no"].probability == verdicts["yes_no"][hit.page]
