@@ -357,12 +357,12 @@ class _Server:
     def vectors(
         self, path: str, body: dict[str, Any], count: int, *, late: bool
     ) -> list[np.ndarray]:
-        """Return the vectors of ``count`` items, each float32 ``[n, dimension]`` of unit length."""
+        """Return the vectors of ``count`` items, each float32 ``[n, dimension]``, unit length."""
         answer = self._post(f"{self._root}{path}" if late else path, body)
         try:
             entries = sorted(answer["data"], key=lambda entry: int(entry["index"]))
             raw = [entry["data" if late else "embedding"] for entry in entries]
-            found = [np.array(item, np.float32, ndmin=2) for item in raw]
+            found = [np.array(item, np.float64, ndmin=2) for item in raw]
         except (LookupError, TypeError, ValueError) as error:
             raise self._bad("its answer holds no vectors") from error
         if len(found) != count:
@@ -376,7 +376,8 @@ class _Server:
             self.dimension = self.dimension or rows.shape[1]
         if rows.shape[1] != self.dimension:
             raise self._bad(f"vectors of {rows.shape[1]} numbers instead of {self.dimension}")
-        lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+        with np.errstate(over="ignore"):  # what overflows is not finite, which is said below
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or (lengths == 0).any():
             raise self._bad("a vector that is not finite, or has no length")
         unit: np.ndarray = (rows / lengths).astype(np.float32)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ..errors import EndpointError, PagetrailError
 from ..ports import Message, Picture
+from .budget import Usage
 from .cache import CachedChat
 from .prompts import CHECK, CHECK_IMAGE
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..ports import ChatModel, Prompt, Reply
+    from .budget import Meter
 
 __all__ = ["ModelCheck", "SchemaProbe", "Served", "check_model"]
 
@@ -61,7 +63,7 @@ class ModelCheck:
         errors: What failed, one line each.
         seconds: How long it took, all together.
         calls: Requests made.
-        tokens: Tokens of those that brought a reply, as far as was seen here.
+        tokens: Their tokens, read and written.
     """
 
     model: str
@@ -109,8 +111,8 @@ def check_model(model: ChatModel) -> ModelCheck:
         licence=_word(run.told, "license", "licence"),
         errors=tuple(run.errors),
         seconds=time.monotonic() - run.started,
-        calls=run.calls,
-        tokens=run.tokens,
+        calls=run.usage.calls,
+        tokens=run.usage.tokens,
     )
 
 
@@ -125,7 +127,14 @@ class _Run:
         self.obeys: SchemaOutcome = "skipped"
         self.told: Mapping[str, Any] = {}
         self.errors: list[str] = []
-        self.calls = self.tokens = 0
+        self._meter: Meter | None = getattr(model, "meter", None)
+        self._before = self._meter.usage if self._meter else Usage()
+        self._counted = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """What was spent: by the model's own account, or else by its replies."""
+        return self._meter.usage - self._before if self._meter else self._counted
 
     def ask(self, prompt: Prompt, images: tuple[Picture, ...]) -> Reply | None:
         """Ask for yes or no, where yes is right."""
@@ -153,7 +162,6 @@ class _Run:
         try:
             if isinstance(self.model, SchemaProbe):
                 self.obeys = self.model.schema_support()
-                self.calls += 1
                 return
             message = Message("user", "Name the colour violet, as JSON.")
             reply = self.model.chat([message], schema=_COLOUR, max_tokens=_TOKENS)
@@ -172,8 +180,12 @@ class _Run:
                 self.errors.append(f"list of models: {error}")
 
     def _count(self, reply: Reply) -> None:
-        self.calls += reply.calls
-        self.tokens += reply.prompt_tokens + reply.reply_tokens
+        counted = self._counted
+        self._counted = Usage(
+            counted.calls + reply.calls,
+            counted.prompt_tokens + reply.prompt_tokens,
+            counted.reply_tokens + reply.reply_tokens,
+        )
 
 
 def _word(told: Mapping[str, Any], *names: str) -> str:

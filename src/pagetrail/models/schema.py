@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ReplyFaultError", "check_schema", "read_json", "read_reply"]
 
 _MOST_CHARACTERS = 1_000_000
+_MOST_BRACKETS = 200  # a reply made of brackets must not cost much
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n(.*?)```", re.DOTALL)
 _LONGEST_FAULT = 200
 
@@ -87,10 +88,13 @@ def _embedded(text: str) -> list[Any]:
     """Return the objects and lists that stand in the text, none inside another."""
     decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_distinct)
     values: list[Any] = []
-    start = 0
+    start = tries = 0
     for opening in re.finditer(r"[\[{]\s*", text):
         if opening.start() < start:
             continue
+        tries += 1
+        if tries > _MOST_BRACKETS:
+            raise ReplyFaultError("it holds too many brackets to be words around one JSON value")
         try:
             value, start = decoder.raw_decode(text, opening.start())
         except json.JSONDecodeError as error:

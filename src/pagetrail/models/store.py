@@ -154,7 +154,7 @@ class ReplyStore:
         if os.access(self._path.parent, os.W_OK) and os.access(self._path, os.W_OK):
             return f"{uri}?mode=rw"
         log = self._path.with_name(self._path.name + "-wal")
-        return f"{uri}?mode=ro" if log.exists() else f"{uri}?immutable=1"
+        return f"{uri}?mode=ro" if log.exists() else f"{uri}?mode=ro&immutable=1"
 
     def _unusable(self, error: sqlite3.Error) -> LibraryError:
         if isinstance(error, sqlite3.OperationalError):

@@ -48,7 +48,7 @@ class Turn:
         usage: Tokens read and written; None: not told.
         body: Sent as it is in place of a reply.
         delay: Seconds before anything is sent.
-        pause: Seconds after each event of a stream.
+        pause: Seconds after each event of a stream, or each 16 bytes of a body.
         cut: The connection is cut after so many bytes of the body, or events of a stream.
         tells_length: The length of the body is told, so that a cut can be noticed; otherwise a cut
             looks like the end.
@@ -77,6 +77,7 @@ class Asked:
     """A request as the server got it.
 
     Attributes:
+        headers: By lower-case names.
         text: All text of the last message, parts joined by line ends.
         images: The decoded pictures of all messages, in order.
     """
@@ -116,7 +117,7 @@ def read_asked(path: str, headers: Mapping[str, str], content: bytes) -> Asked:
         ]
     if body.get("top_logprobs", 0) > 20:
         raise BadRequestError("top_logprobs must be at most 20")
-    return Asked(path, headers, body, text, tuple(images))
+    return Asked(path, {n.lower(): v for n, v in headers.items()}, body, text, tuple(images))
 
 
 def _picture(url: str) -> bytes:

@@ -300,7 +300,12 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body if turn.cut is None else body[: turn.cut])
+        sent = body if turn.cut is None else body[: turn.cut]
+        step = 16 if turn.pause else max(len(sent), 1)
+        for start in range(0, len(sent), step):
+            self.wfile.write(sent[start : start + step])
+            if turn.pause and self.owner.stopping.wait(turn.pause):
+                break
         if turn.cut is not None or not turn.tells_length:
             self._hang_up()
 
