@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..types import Vectors
+from .batches import encode_in_batches
 from .loading import (
     clean_text,
-    encode_in_batches,
     load_pretrained,
     load_processor,
     model_name,
@@ -27,6 +27,7 @@ from .loading import (
     pick_dtype,
     pictures,
     placed,
+    require_complete,
     spec_settings,
     translated,
     unit_rows,
@@ -327,35 +328,19 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str
         raise UsageError(f"{spec}: open_clip takes no revision; download it and name the folder")
     folder = spec.folder
     source = f"local-dir:{folder}" if folder else f"hf-hub:{spec.model}"
-    with translated(spec), _named_keys(spec):
+    with translated(spec):
         # Strict, and never without weights; weights are read as tensors only, nothing is run.
-        model, preprocess = open_clip.create_model_from_pretrained(
-            source, precision="fp32", device="cpu", weights_only=True
-        )
+        try:
+            model, preprocess = open_clip.create_model_from_pretrained(
+                source, precision="fp32", device="cpu", weights_only=True
+            )
+        except RuntimeError as error:
+            keys = re.findall(r'"([^"]+)"', str(error).partition("Missing key(s)")[2])
+            require_complete(spec, {"missing_keys": keys})
+            raise
         tokenizer = open_clip.get_tokenizer(source)
     towers = _OpenClipTowers(placed(model, device, dtype), tokenizer, preprocess, device)
     return towers, model_revision(spec, None) if folder else _hub_commit(spec)
-
-
-class _named_keys:  # noqa: N801 (a context manager)
-    """Puts the first missing weight into the first line of torch's long report."""
-
-    def __init__(self, spec: Spec) -> None:
-        self._spec = spec
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, RuntimeError):
-            return
-        found = re.search(r"Missing key\(s\) in state_dict: (.+)", str(error))
-        if found:
-            keys = re.findall(r'"([^"]+)"', found[1])
-            raise ModelError(
-                f"{self._spec}: {len(keys)} weights are missing, so its vectors would be random: "
-                f"{', '.join(keys[:3])}"
-            ) from error
 
 
 def _hub_commit(spec: Spec) -> str:

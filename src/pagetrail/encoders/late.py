@@ -12,10 +12,7 @@ only fills up a batch does not.
 
 from __future__ import annotations
 
-import functools
 import json
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -23,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import ModelError, UsageError
+from ..errors import ModelError
 from ..types import Vectors
-from .grids import merged_grid, pool_patches, pooled_grid, square_grid, tiled_grid
+from .batches import encode_in_batches
+from .grids import pool_patches, pooled_grid
 from .loading import (
     clean_text,
-    encode_in_batches,
     load_pretrained,
     load_processor,
     model_name,
@@ -44,6 +41,7 @@ from .loading import (
     unit_rows,
     watched_loads,
 )
+from .places import Places, Seen, keep_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +54,6 @@ __all__ = ["LateEncoder", "open_late_encoder"]
 _TEXTS = 16  # questions at a time
 _QUESTION_CHARACTERS = 2000  # these models were trained on questions of some 50 tokens
 _USUAL_PIXELS = 600_000  # what a page costs in these models' own defaults; batches are sized by it
-_TILE = re.compile(r"<row_(\d+)_col_(\d+)>")
 _MULTI_VECTOR = ("MultiVectorEncoder", "ColBERT")  # as sentence-transformers and PyLate name it
 _FAMILIES = {  # the model beneath, as transformers names its type
     "paligemma": "colpali",
@@ -68,21 +65,13 @@ _FAMILIES = {  # the model beneath, as transformers names its type
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What a model made of one picture: rows of any length, and where they lie."""
-
-    rows: Any
-    grid: Grid | None
-
-
 class _Model(Protocol):
     processor: Any
     pixels: int
 
     def queries(self, texts: list[str]) -> list[Any]: ...
 
-    def pages(self, images: list[Any]) -> list[_Seen]: ...
+    def pages(self, images: list[Any]) -> list[Seen]: ...
 
 
 class LateEncoder:
@@ -222,78 +211,14 @@ def open_late_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> Lat
     )
 
 
-# --- where patches lie ---------------------------------------------------------------------------
-
-
-class _Places:
-    """Finds the patches among a model's tokens, and lays them on the page.
-
-    Args:
-        processor: The model's own; it is told how many pixels to look at.
-    """
-
-    def __init__(self, spec: Spec, processor: Any) -> None:
-        self._processor = processor
-        self._images: Any = getattr(processor, "image_processor", None)
-        tokenizer = getattr(processor, "tokenizer", None)
-        token = getattr(processor, "image_token", None) or getattr(tokenizer, "image_token", None)
-        if self._images is None or tokenizer is None or token is None:
-            raise ModelError(f"{spec}: its processor knows no pictures, only text")
-        self._tokenizer = tokenizer
-        self.patch_id = int(tokenizer.convert_tokens_to_ids(str(token)))
-        self._merge = int(getattr(self._images, "merge_size", 0) or 0)
-        self._tiled = bool(getattr(self._images, "do_image_splitting", False))
-        self.pixels = self._limit(spec, spec.number("pixels"))
-
-    def _limit(self, spec: Spec, asked: int | None) -> int:
-        size = dict(self._images.size)
-        if self._merge:  # longest and shortest "edge" are numbers of pixels in this family
-            if asked:
-                size["longest_edge"] = asked
-                size["shortest_edge"] = min(int(size["shortest_edge"]), asked)
-                self._images.size = size
-            return int(size["longest_edge"])
-        if asked:
-            raise UsageError(
-                f"{spec}: this model looks at a fixed number of pixels; leave pixels out"
-            )
-        if "longest_edge" in size:
-            return int(size["longest_edge"]) ** 2
-        return int(size["height"]) * int(size["width"])
-
-    def seen(self, rows: Any, ids: Any, mask: Any, shape: Any) -> _Seen:
-        """Return the patches' rows of one picture, and their grid.
-
-        Args:
-            rows: Tensor ``[tokens, d]``.
-            ids: Tensor ``[tokens]``.
-            mask: Tensor ``[tokens]``, true where a token counts.
-            shape: ``image_grid_thw`` of the picture, or None.
-        """
-        kept = (ids == self.patch_id) & mask.bool()
-        count = int(kept.sum())
-        if self._merge and shape is not None:
-            grid = merged_grid(shape.tolist(), self._merge, count)
-        elif self._tiled:
-            grid = tiled_grid(*self._tiles(ids.tolist()), count)
-        else:
-            grid = square_grid(count)
-        return _Seen(rows[kept], grid)
-
-    def _tiles(self, ids: list[int]) -> tuple[int, int]:
-        names = self._tokenizer.convert_ids_to_tokens(sorted(set(ids) - {self.patch_id}))
-        places = [tuple(map(int, found.groups())) for n in names if (found := _TILE.fullmatch(n))]
-        return max((p[0] for p in places), default=0), max((p[1] for p in places), default=0)
-
-
 # --- transformers' own classes -------------------------------------------------------------------
 
 
 class _NativeModel:
     def __init__(self, spec: Spec, model: Any, processor: Any) -> None:
         self._model, self.processor = model, processor
-        self._places = _Places(spec, processor)
-        _keep_positions(model, self._places.patch_id)
+        self._places = Places(spec, processor)
+        keep_positions(model, self._places.patch_id)
         self.pixels = self._places.pixels
 
     def queries(self, texts: list[str]) -> list[Any]:
@@ -301,7 +226,7 @@ class _NativeModel:
         rows = self._run(read)
         return [rows[i][mask] for i, mask in enumerate(read["attention_mask"].bool())]
 
-    def pages(self, images: list[Any]) -> list[_Seen]:
+    def pages(self, images: list[Any]) -> list[Seen]:
         read = self.processor.process_images(images=images)
         rows = self._run(read)
         shapes = read.get("image_grid_thw")
@@ -329,35 +254,6 @@ class _NativeModel:
         }
         with torch.inference_mode():
             return model(**inputs).embeddings.float().cpu()
-
-
-def _keep_positions(model: Any, patch_id: int) -> None:
-    """Give Qwen2-VL's rotary embedding the rows and columns of patches, as in training.
-
-    transformers 5 hides the token ids from the language model inside ColQwen2, which then numbers
-    all patches one after another, as if they stood in one line.
-    """
-    find = getattr(getattr(model, "vlm", None), "get_rope_index", None)
-    if find is None:
-        return
-    wanted = find.__code__.co_varnames[: find.__code__.co_argcount]
-    forward = model.forward
-
-    # Not a hook: sentence-transformers calls forward itself, past all hooks.
-    @functools.wraps(forward)
-    def placed_forward(*args: Any, **given: Any) -> Any:
-        if given.get("image_grid_thw") is not None and given.get("position_ids") is None:
-            ids = given["input_ids"]
-            types = {"mm_token_type_ids": (ids == patch_id).to(ids.dtype)}
-            given["position_ids"], _ = find(
-                input_ids=ids,
-                image_grid_thw=given["image_grid_thw"],
-                attention_mask=given["attention_mask"],
-                **{name: value for name, value in types.items() if name in wanted},
-            )
-        return forward(*args, **given)
-
-    model.forward = placed_forward
 
 
 def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
@@ -392,8 +288,8 @@ def _check_family(spec: Spec, config: Any) -> None:
 class _SentenceModel:
     def __init__(self, spec: Spec, model: Any) -> None:
         self._model, self.processor = model, model.processor
-        self._places = _Places(spec, self.processor)
-        _keep_positions(_inner(model), self._places.patch_id)
+        self._places = Places(spec, self.processor)
+        keep_positions(_inner(model), self._places.patch_id)
         self.pixels = self._places.pixels
 
     def queries(self, texts: list[str]) -> list[Any]:
@@ -402,18 +298,18 @@ class _SentenceModel:
         )
         return found
 
-    def pages(self, images: list[Any]) -> list[_Seen]:
+    def pages(self, images: list[Any]) -> list[Seen]:
         items = self._model.encode_document(
             images, batch_size=len(images), show_progress_bar=False, output_value=None
         )
         return [self._one(item) for item in items]
 
-    def _one(self, item: Mapping[str, Any]) -> _Seen:
+    def _one(self, item: Mapping[str, Any]) -> Seen:
         rows, mask = item["token_embeddings"], item["attention_mask"].bool()
         ids = item.get("input_ids")
         if ids is None or len(ids) != len(rows):
             # The checkpoint pools by itself: what is left of the patches has no known place.
-            return _Seen(rows[mask], None)
+            return Seen(rows[mask], None)
         return self._places.seen(rows, ids, mask, item.get("image_grid_thw"))
 
 

@@ -1,4 +1,4 @@
-"""What all local models share: loading with nothing missing, naming weights, batches that fit.
+"""What all local models share: loading with nothing missing, naming weights, pictures, vectors.
 
 torch and transformers are imported inside functions, for `image` and `late` only.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import re
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -15,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MissingExtraError, ModelError, UsageError
+from .batches import first_line, is_out_of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from .spec import Spec
 
 __all__ = [
     "clean_text",
-    "encode_in_batches",
     "fingerprint",
-    "is_out_of_memory",
     "load_pretrained",
     "load_processor",
     "model_name",
@@ -49,9 +47,6 @@ _MIB = 1 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".gguf")
 _MAX_CHARACTERS = 20_000  # far beyond what any model reads; keeps hostile text cheap
 _MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
-_OUT_OF_MEMORY = re.compile(
-    r"out of memory|not enough memory|can't allocate|alloc.*failed", re.IGNORECASE
-)
 
 
 def need(module: str, package: str, extra: str) -> Any:
@@ -81,7 +76,7 @@ def pick_device(device: str) -> Any:
         picked = torch.device(device)
         torch.empty(1, device=picked)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"device {device!r} cannot be used: {_first_line(error)}") from error
+        raise UsageError(f"device {device!r} cannot be used: {first_line(error)}") from error
     return picked
 
 
@@ -102,14 +97,14 @@ def translated(spec: Spec) -> Iterator[None]:
         raise
     except ImportError as error:
         # transformers and open_clip say themselves which of their own optional parts is absent.
-        raise ModelError(f"{spec}: a library is missing: {_first_line(error)}") from error
+        raise ModelError(f"{spec}: a library is missing: {first_line(error)}") from error
     except Exception as error:
         where = "in that folder" if spec.folder else "on the hub, in its local cache, or under it"
         if isinstance(error, OSError) and "huggingface" in str(error):
             raise ModelError(
                 f"{spec}: no such model {where}, or the hub cannot be reached"
             ) from error
-        raise ModelError(f"{spec}: cannot be loaded: {_first_line(error)}") from error
+        raise ModelError(f"{spec}: cannot be loaded: {first_line(error)}") from error
 
 
 def load_pretrained(loader: Any, spec: Spec, **arguments: Any) -> Any:
@@ -123,7 +118,7 @@ def load_pretrained(loader: Any, spec: Spec, **arguments: Any) -> Any:
     with translated(spec), _quietly():
         model, info = loader.from_pretrained(
             _source(spec), **revision_of(spec), trust_remote_code=False,
-            output_loading_info=True, **arguments,
+            output_loading_info=True, ignore_mismatched_sizes=True, **arguments,
         )  # fmt: skip
     require_complete(spec, info)
     return model
@@ -187,7 +182,8 @@ def watched_loads(spec: Spec) -> Iterator[None]:
 
     def watched(cls: Any, *args: Any, **kwargs: Any) -> Any:
         asked = kwargs.pop("output_loading_info", False)
-        model, info = loads.__func__(cls, *args, output_loading_info=True, **kwargs)
+        kwargs |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
+        model, info = loads.__func__(cls, *args, **kwargs)
         reports.append(info)
         return (model, info) if asked else model
 
@@ -205,13 +201,16 @@ def watched_loads(spec: Spec) -> Iterator[None]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    # Progress bars on standard error belong to the command line, which shows its own.
+    # Progress bars belong to the command line, which shows its own; what matters of the reports on
+    # a load becomes an error here.
     logging = importlib.import_module("transformers.utils.logging")
-    shown = logging.is_progress_bar_enabled()
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()
 
@@ -335,84 +334,5 @@ def unit_rows(rows: Any, who: str) -> np.ndarray:
     return rows_of_one
 
 
-def encode_in_batches(
-    items: Sequence[Any],
-    costs: Sequence[int],
-    encode: Callable[[list[Any]], Sequence[Any]],
-    *,
-    most: int,
-    budget: int,
-    what: str = "picture",
-) -> list[Any]:
-    """Return one result per item, in order, encoding as many at a time as memory allows.
-
-    Items of like cost go together, the dearest first, so that little is spent on padding and what
-    does not fit shows at once. A batch costs its dearest item times its count, because the others
-    are padded to it. When the device runs out of memory the batch is halved, and stays halved.
-
-    Args:
-        items: What to encode.
-        costs: Pixels or tokens of each.
-        encode: Turns a batch into as many results.
-        most: Items at a time.
-        budget: Cost at a time; one item may exceed it alone.
-        what: Names an item in messages.
-
-    Raises:
-        ModelError: One item alone does not fit into memory; names it by index.
-    """
-    order = sorted(range(len(items)), key=lambda index: (-costs[index], index))
-    results: list[Any] = [None] * len(items)
-    start = 0
-    while start < len(order):
-        fitting = max(1, budget // max(1, costs[order[start]]))
-        batch = order[start : start + min(most, fitting)]
-        try:
-            encoded = encode([items[index] for index in batch])
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            failure = _first_line(error)
-        else:
-            failure = ""
-        # Outside the handler: the traceback would hold on to the tensors of the failed batch.
-        if failure:
-            _release_memory()
-            if len(batch) == 1:
-                raise ModelError(
-                    f"{what} {batch[0]} does not fit into the device's memory, even alone "
-                    f"({failure}); ask for fewer pixels, a smaller dtype, or another device"
-                )
-            most = budget = max(1, len(batch) // 2)
-            budget *= max(1, costs[order[start]])
-            continue
-        for index, result in zip(batch, encoded, strict=True):
-            results[index] = result
-        start += len(batch)
-    return results
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on any device."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    return isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
-
-
-def _release_memory() -> None:
-    import gc
-
-    torch = need("torch", "torch", "local")
-    gc.collect()
-    for backend in (torch.cuda, torch.mps):
-        if backend.is_available():
-            backend.empty_cache()
-
-
 def _source(spec: Spec) -> str:
     return str(spec.folder or spec.model)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]

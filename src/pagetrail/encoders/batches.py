@@ -1,0 +1,98 @@
+"""As many pictures at a time as memory allows, on any device."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["encode_in_batches", "first_line", "is_out_of_memory"]
+
+# Devices other than cuda raise a plain RuntimeError; their words differ.
+_OUT_OF_MEMORY = re.compile(
+    r"out of memory|not enough memory|can't allocate|alloc.*failed", re.IGNORECASE
+)
+
+
+def encode_in_batches(
+    items: Sequence[Any],
+    costs: Sequence[int],
+    encode: Callable[[list[Any]], Sequence[Any]],
+    *,
+    most: int,
+    budget: int,
+    what: str = "picture",
+) -> list[Any]:
+    """Return one result per item, in order, encoding as many at a time as memory allows.
+
+    Items of like cost go together, the dearest first, so that little is spent on padding and what
+    does not fit shows at once. A batch costs its dearest item times its count, because the others
+    are padded to it. When the device runs out of memory the batch is halved, and stays halved.
+
+    Args:
+        items: What to encode.
+        costs: Pixels or tokens of each.
+        encode: Turns a batch into as many results.
+        most: Items at a time.
+        budget: Cost at a time; one item may exceed it alone.
+        what: Names an item in messages.
+
+    Raises:
+        ModelError: One item alone does not fit into memory; names it by index.
+    """
+    order = sorted(range(len(items)), key=lambda index: (-costs[index], index))
+    results: list[Any] = [None] * len(items)
+    start = 0
+    while start < len(order):
+        fitting = max(1, budget // max(1, costs[order[start]]))
+        batch = order[start : start + min(most, fitting)]
+        try:
+            encoded = encode([items[index] for index in batch])
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            failure = first_line(error)
+        else:
+            failure = ""
+        # Outside the handler: the traceback would hold on to the tensors of the failed batch.
+        if failure:
+            _release_memory()
+            if len(batch) == 1:
+                raise ModelError(
+                    f"{what} {batch[0]} does not fit into the device's memory, even alone "
+                    f"({failure}); ask for fewer pixels, a smaller dtype, or another device"
+                )
+            most = budget = max(1, len(batch) // 2)
+            budget *= max(1, costs[order[start]])
+            continue
+        for index, result in zip(batch, encoded, strict=True):
+            results[index] = result
+        start += len(batch)
+    return results
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on any device."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def _release_memory() -> None:
+    torch: Any = sys.modules.get("torch")
+    gc.collect()
+    for backend in (torch.cuda, torch.mps) if torch else ():
+        if backend.is_available():
+            backend.empty_cache()
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its type where it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:300]
