@@ -175,9 +175,10 @@ class LocalChat:
                 raise ModelError(
                     f"{self.name} reads text only; ask without pictures, or name a model that sees"
                 )
-            pictures = [
-                [open_picture(image.draw(), self._pixels) for image in m.images] for m in messages
-            ]
+            # Equal keys mean equal bytes: what is shown twice is drawn once.
+            images = {image.key: image for message in messages for image in message.images}
+            opened = {key: open_picture(i.draw(), self._pixels) for key, i in images.items()}
+            pictures = [[opened[image.key] for image in m.images] for m in messages]
             self._meter.reserve()
             failure = ""
             try:
@@ -339,6 +340,8 @@ class _Engine:
                 value = float(values[index])
                 if math.isfinite(value):
                     text = self._tokenizer.decode([index])
+                    if "\ufffd" in text:  # a part of a character: parts are not one another
+                        text = str(self._tokenizer.convert_ids_to_tokens(index))
                     result[text] = _log_add(result.get(text), value)
             return result
         return None
