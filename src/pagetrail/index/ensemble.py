@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..ports import Blend, Found
-from .segments import top
+from .segments import top, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,20 +65,36 @@ class Ensemble:
         """
         if not len(queries) == len(weights) == len(self._indexes):
             raise UsageError("an ensemble needs one query and one weight per encoder")
-        parts = [
-            index.all_scores(query, documents)
-            for index, query in zip(self._indexes, queries, strict=True)
-        ]
-        keys = _union([part.keys for part in parts])
-        total = np.zeros(len(keys), np.float32)
-        columns = []
-        for part, weight in zip(parts, weights, strict=True):
-            columns.append(_spread(part, keys))
-            total += np.float32(weight) * columns[-1]
-        best = top(keys, total, max(limit, 0))
+        channels = list(zip(self._indexes, queries, weights, strict=True))
+        parts = [index.estimate(query, documents) for index, query, _ in channels]
+        keys = _union([part.keys for part, _ in parts])
+        if limit < 1 or not len(keys):
+            return Blend(
+                Found.nothing(), {i.channel: np.empty(0, np.float32) for i, _, _ in channels}
+            )
+        columns = [_spread(part, keys) for part, _ in parts]
+        slack = sum(abs(weight) * off for (_, off), weight in zip(parts, weights, strict=True))
+        if slack:
+            near = within(_sum(columns, weights), limit, slack)
+            keys = keys[near]
+            columns = [
+                index.exact(query, keys) if off else column[near]
+                for (index, query, _), (_, off), column in zip(
+                    channels, parts, columns, strict=True
+                )
+            ]
+        total = _sum(columns, weights)
+        best = top(keys, total, limit)
         found = Found(keys[best], total[best], np.full(len(best), -1, np.int32))
         names = [index.channel for index in self._indexes]
         return Blend(found, {n: column[best] for n, column in zip(names, columns, strict=True)})
+
+
+def _sum(columns: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    total = np.zeros(len(columns[0]), np.float32)
+    for column, weight in zip(columns, weights, strict=True):
+        total += np.float32(weight) * column
+    return total
 
 
 def _union(columns: list[np.ndarray]) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from ..errors import CorruptError, LibraryError
+from .columns import append_columns
 from .folder import fsync_folder
 
 if TYPE_CHECKING:
@@ -66,9 +67,21 @@ def read_segment(folder: Path, segment: Segment) -> tuple[np.ndarray, np.ndarray
 
 
 def write_array(
-    path: Path, shape: tuple[int, ...], kind: np.dtype, parts: Iterable[np.ndarray]
+    path: Path,
+    shape: tuple[int, ...],
+    kind: np.dtype,
+    parts: Iterable[np.ndarray],
+    *,
+    columns: bool = False,
 ) -> str:
     """Write an array given in parts along its first axis; durable on return.
+
+    Args:
+        path: The file.
+        shape: Of the whole array.
+        kind: Type of its numbers.
+        parts: The array.
+        columns: Let the same by column follow, for codes; see `columns`.
 
     Returns:
         SHA-256 of the file, hexadecimal.
@@ -82,9 +95,13 @@ def write_array(
         with temporary.open("wb") as file:
             hashing = _Hashing(file)
             np.lib.format.write_array_header_1_0(hashing, header)
+            offset = file.tell()
             for part in parts:
                 hashing.write(np.ascontiguousarray(part, kind).tobytes())
             file.flush()
+            if columns:
+                append_columns(temporary, offset, shape, hashing)
+                file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)
         fsync_folder(path.parent)

@@ -89,7 +89,9 @@ class Rows:
 
     def row_scales(self) -> np.ndarray:
         """Return float32 ``[n]``."""
-        return np.repeat(self.scales, np.diff(self.starts)) if self.common else self.scales
+        if not self.common or len(self.scales) == len(self.codes):
+            return self.scales
+        return np.repeat(self.scales, np.diff(self.starts))
 
 
 def quantise(

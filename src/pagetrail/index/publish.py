@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from .codec import encode_grid
+from .columns import worth
 from .files import (
     FLOATS,
     ROW,
@@ -194,7 +195,9 @@ class VectorWriter(VectorIndex):
         writer = self._writer
         name = f"{self._encoder:02d}-{uuid.uuid4().hex[:16]}"
         total = len(batch.codes)
-        sums = self._write(name, total, [batch], floats=batch.floats is not None) if total else None
+        few = worth(total, sum(what.rows > 0 for what in held.values()))
+        floats = batch.floats is not None
+        sums = self._write(name, total, [batch], floats=floats, columns=few) if total else None
         with writer.transaction():
             segment = self._insert(name, total, sums) if sums else 0
             alive = self._wanted(list(held))
@@ -223,7 +226,9 @@ class VectorWriter(VectorIndex):
         name = f"{self._encoder:02d}-{uuid.uuid4().hex[:16]}"
         floats = all(batch.floats is not None for batch, _ in kept)
         parts = (batch.take(np.flatnonzero(alive)) for batch, alive in kept)
-        sums = self._write(name, total, parts, floats=floats) if total else None
+        pages = sum(len(np.unique(batch.rows["page"][alive])) for batch, alive in kept)
+        few = worth(total, pages)
+        sums = self._write(name, total, parts, floats=floats, columns=few) if total else None
         with writer.transaction():
             new = self._insert(name, total, sums) if sums else 0
             for segment in group:
@@ -243,7 +248,7 @@ class VectorWriter(VectorIndex):
             remove_segment(self._folder, segment.name)
 
     def _write(
-        self, name: str, total: int, parts: Iterable[_Batch], *, floats: bool
+        self, name: str, total: int, parts: Iterable[_Batch], *, floats: bool, columns: bool
     ) -> tuple[str, str]:
         rows: list[np.ndarray] = []
         shape = (total, self.dimension)
@@ -256,7 +261,8 @@ class VectorWriter(VectorIndex):
                     originals.append(part.floats)
                 yield part.codes
 
-        first = write_array(self._folder / (name + SUFFIXES[0]), shape, np.dtype(np.uint8), codes())
+        path = self._folder / (name + SUFFIXES[0])
+        first = write_array(path, shape, np.dtype(np.uint8), codes(), columns=columns)
         second = write_array(self._folder / (name + SUFFIXES[1]), shape[:1], ROW, rows)
         if floats:
             write_array(self._folder / (name + FLOATS), shape, np.dtype(np.float16), originals)

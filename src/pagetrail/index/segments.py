@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..types import Grid
     from .catalogue import Catalogue, View
 
-__all__ = ["Segment", "VectorIndex", "read_segment", "top"]
+__all__ = ["Segment", "VectorIndex", "read_segment", "top", "within"]
 
 
 class VectorIndex:
@@ -92,9 +92,12 @@ class VectorIndex:
         chosen = loaded.chosen(documents)
         if limit < 1 or not chosen.any():
             return Found.nothing()
+        scores, slack = loaded.estimate(question, chosen)
         places = np.flatnonzero(chosen)
-        scores = loaded.scan(question, chosen)[places]
-        return self._found(question, places, scores, limit)
+        if slack:
+            places = places[within(scores[places], limit, slack)]
+            return self._found(question, places, loaded.scores_of(question, places), limit)
+        return self._found(question, places, scores[places], limit)
 
     def rescore(self, query: np.ndarray, keys: Sequence[int] | np.ndarray) -> Found:
         """Return the exact scores of the pages named, best first.
@@ -112,12 +115,26 @@ class VectorIndex:
             return Found.nothing()
         return self._found(question, places, loaded.scores_of(question, places), len(places))
 
-    def all_scores(self, query: np.ndarray, documents: frozenset[int] | None = None) -> Found:
-        """Return the scores of all pages in scope, in order of key."""
+    def estimate(
+        self, query: np.ndarray, documents: frozenset[int] | None = None
+    ) -> tuple[Found, float]:
+        """Return the scores of all pages in scope, in order of key, and how far each may be off.
+
+        See `Loaded.estimate`; with 0 they are exact.
+        """
         loaded, question = self.loaded(), self.question(query)
         chosen = loaded.chosen(documents)
+        scores, slack = loaded.estimate(question, chosen)
         places = loaded.sorted_places(chosen)
-        return Found(loaded.keys[places], loaded.scan(question, chosen)[places])
+        return Found(loaded.keys[places], scores[places]), slack
+
+    def exact(self, query: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """Return the exact scores of pages by key, float32 ``[n]``, 0 for those without vectors."""
+        loaded, question = self.loaded(), self.question(query)
+        places = loaded.find(keys)
+        scores = np.zeros(len(keys), np.float32)
+        scores[places >= 0] = loaded.scores_of(question, places[places >= 0])
+        return scores
 
     def row_scores(self, query: np.ndarray, key: int) -> np.ndarray:
         """Return the cosines of a page's vectors, in their order: float32 ``[q, rows]``.
@@ -243,3 +260,11 @@ def top(keys: np.ndarray, scores: np.ndarray, limit: int) -> np.ndarray:
         least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = np.flatnonzero(scores >= least)
     return np.asarray(near[np.lexsort((keys[near], -scores[near]))[:limit]])
+
+
+def within(scores: np.ndarray, limit: int, slack: float) -> np.ndarray:
+    """Return where the highest scores may be when each may be off by ``slack``, int64."""
+    if limit >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    return np.flatnonzero(scores >= least - 2 * slack)
