@@ -335,8 +335,8 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str
                 source, precision="fp32", device="cpu", weights_only=True
             )
         except RuntimeError as error:
-            keys = re.findall(r'"([^"]+)"', str(error).partition("Missing key(s)")[2])
-            require_complete(spec, {"missing_keys": keys})
+            told = str(error).partition("Missing key(s)")[2].partition("\n")[0]
+            require_complete(spec, {"missing_keys": re.findall(r'"([^"]+)"', told)})
             raise
         tokenizer = open_clip.get_tokenizer(source)
     towers = _OpenClipTowers(placed(model, device, dtype), tokenizer, preprocess, device)
