@@ -216,17 +216,23 @@ class Loaded:
             )
             if part.blocks is not None:
                 blocks[target] = part.blocks[source]
-        return Rows(codes, scales, bounds, common=False), blocks
+        common = all(parts[owner].rows.common for owner in groups)
+        return Rows(codes, scales[bounds[:-1]] if common else scales, bounds, common), blocks
 
     def owner(self, place: int) -> tuple[Part, int]:
         """Return the segment of a page by place, and the page's place in it."""
         number = int(np.searchsorted(self._firsts, place, "right")) - 1
         return list(self.parts.values())[number], place - int(self._firsts[number])
 
-    def row_count(self, chosen: np.ndarray) -> int:
-        """Return how many vectors the chosen pages have."""
-        counts = [np.diff(part.rows.starts) for part in self.parts.values()]
-        return int(np.concatenate(counts)[chosen].sum()) if counts else 0
+    def row_count(self, chosen: np.ndarray, *, least: int = 0) -> int:
+        """Return how many vectors the chosen pages have; 0 when all have no more than ``least``."""
+        if sum(len(part.rows.codes) for part in self.parts.values()) <= least:
+            return 0
+        count = 0
+        for number, part in enumerate(self.parts.values()):
+            first, last = self._firsts[number : number + 2]
+            count += int(np.diff(part.rows.starts)[chosen[first:last]].sum())
+        return count
 
     @property
     def has_blocks(self) -> bool:

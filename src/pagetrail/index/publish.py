@@ -28,12 +28,15 @@ from .files import (
     write_array,
 )
 from .maxsim import quantise
+from .pooled import due, pooled_vectors
 from .registry import (
+    COMPANION,
     EncoderRecord,
     Registration,
     check_settings,
     drop_encoder,
     encoders,
+    find_encoder,
     register_encoder,
 )
 from .segments import VectorIndex
@@ -178,6 +181,9 @@ class VectorWriter(VectorIndex):
         while group := _due(self._segments()):
             self._merge(group)
             replaced += len(group)
+        if not self._names[0].endswith(COMPANION) and (companion := self._companion(make=False)):
+            self._pool()
+            companion.compact()
         return replaced
 
     def _check(self, vectors: Vectors) -> None:
@@ -214,7 +220,39 @@ class VectorWriter(VectorIndex):
             dead = sum(what.rows for key, what in held.items() if key not in alive)
             writer.rows("UPDATE segments SET dead = dead + ? WHERE id = ?", (dead, segment))
             writer.bump()
+        if due(total, len(held), self._total()):
+            self._pool()
         return total
+
+    def _total(self) -> int:
+        ((total,),) = self._writer.rows(
+            "SELECT coalesce(sum(rows - dead), 0) FROM segments WHERE encoder = ?", (self._encoder,)
+        )
+        return int(total)
+
+    def _companion(self, *, make: bool) -> VectorWriter | None:
+        """Return the writer of the pooled vectors; None when there are none and none are wanted."""
+        name, revision, dimension = self._names
+        name += COMPANION
+        if not make and find_encoder(self._writer, name, revision, dimension, None) is None:
+            return None
+        return VectorWriter(self._writer, name=name, revision=revision, dimension=dimension)
+
+    def _pool(self) -> None:
+        """Pool all pages that have vectors but no pooled one; a kill in between costs nothing."""
+        companion = self._companion(make=True)
+        assert companion is not None
+        segments = {segment.id: segment for segment in self._segments()}
+        while waiting := self._writer.rows(
+            "SELECT pending.page, segment FROM pending JOIN vectors ON vectors.page = pending.page "
+            "WHERE pending.encoder = ? AND vectors.encoder = ? ORDER BY segment LIMIT 8192",
+            (companion._encoder, self._encoder),
+        ):
+            for number in sorted({segment for _, segment in waiting}):
+                keys = [page for page, segment in waiting if segment == number]
+                segment = segments[number] if number else None
+                vectors = pooled_vectors(self._folder, segment, keys, companion._names)
+                companion.publish(keys, vectors)
 
     def _merge(self, group: list[Segment]) -> None:
         writer = self._writer

@@ -12,11 +12,12 @@ import numpy as np
 
 from ..errors import CorruptError, NotFoundError, UsageError
 from ..ports import Found
+from . import pooled
 from .codec import decode_grid
 from .files import FLOATS, Segment, read_array, read_segment
 from .loaded import Loaded
 from .maxsim import Question, best_rows, float_scores, row_scores
-from .registry import find_encoder
+from .registry import COMPANION, find_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,7 @@ class VectorIndex:
         self._id: int | None = self._find()
         self._loaded = Loaded()
         self._view: View | None = None
+        self._pooled: VectorIndex | None = None
 
     @property
     def channel(self) -> str:
@@ -73,9 +75,17 @@ class VectorIndex:
         return self._names[2]
 
     def search(
-        self, query: np.ndarray, *, limit: int, documents: frozenset[int] | None = None
+        self,
+        query: np.ndarray,
+        *,
+        limit: int,
+        documents: frozenset[int] | None = None,
+        exact: bool = False,
     ) -> Found:
         """Return the pages with the highest scores.
+
+        All scores are exact. Which pages are scored is exact too unless more than `pooled.MANY`
+        vectors are in scope: then pooled vectors nominate the pages.
 
         `Found.blocks` tells for each page the block behind the vector that is best for most of the
         question's vectors (the first of several), -1 where vectors stand for no block.
@@ -84,6 +94,7 @@ class VectorIndex:
             query: float32 ``[dimension]`` or ``[q, dimension]``, rows of unit length.
             limit: Most pages to return.
             documents: Serials of the documents that may appear; None for all.
+            exact: Score every page in scope, however many there are.
 
         Raises:
             UsageError: The query has another shape.
@@ -92,6 +103,10 @@ class VectorIndex:
         chosen = loaded.chosen(documents)
         if limit < 1 or not chosen.any():
             return Found.nothing()
+        if not exact and loaded.row_count(chosen, least=pooled.MANY) > pooled.MANY:
+            near = pooled.nominate(self._first_look(), loaded, question, documents, limit)
+            if near is not None:
+                return self._found(question, near, loaded.scores_of(question, near), limit)
         scores, slack = loaded.estimate(question, chosen)
         places = np.flatnonzero(chosen)
         if slack:
@@ -210,6 +225,14 @@ class VectorIndex:
                 self._loaded = self._load_again(view)
             self._view = view
         return self._loaded
+
+    def _first_look(self) -> VectorIndex:
+        if self._pooled is None:
+            name, revision, dimension = self._names
+            self._pooled = VectorIndex(
+                self._catalogue, name=name + COMPANION, revision=revision, dimension=dimension
+            )
+        return self._pooled
 
     def _found(
         self, question: Question, places: np.ndarray, scores: np.ndarray, limit: int
