@@ -197,7 +197,9 @@ def _segment_trouble(
 
 def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[Finding]:
     """Every page is encoded, or listed as to be encoded, once for each encoder."""
-    for encoder, name in catalogue.rows("SELECT id, name FROM encoders"):
+    for encoder, name, channel in catalogue.rows(
+        "SELECT id, coalesce(channel, name), channel FROM encoders"
+    ):
         lost = catalogue.rows(
             "SELECT key FROM pages WHERE key NOT IN "
             "(SELECT page FROM vectors WHERE encoder = ?1 UNION ALL "
@@ -223,8 +225,9 @@ def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
             )
         ((waiting,),) = catalogue.rows("SELECT count(*) FROM pending WHERE encoder = ?", (encoder,))
         if waiting:
+            command = "add" if channel is None else "encode add"
             yield Finding(
-                "warning", f"{name}: {waiting} pages are not encoded yet", "run add to go on"
+                "warning", f"{name}: {waiting} pages are not encoded yet", f"run {command} to go on"
             )
 
 
