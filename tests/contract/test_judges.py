@@ -9,9 +9,19 @@ import pytest
 from pagetrail.errors import EndpointError
 from pagetrail.judge.calibrate import Calibration
 from pagetrail.judge.chat import Grade, YesNo
+from pagetrail.judge.text import CrossEncoderJudge, TextJudge
+from pagetrail.models import prompts
+from pagetrail.models.cache import CachedChat, MemoryStore
 from pagetrail.ports import Prompt, Reply
-from pagetrail.testing import WordJudge, check_judge
-from pagetrail.types import Verdict
+from pagetrail.testing import (
+    HashEncoder,
+    PlainPictures,
+    ScriptedChat,
+    WordJudge,
+    check_judge,
+    tiny_pages,
+)
+from pagetrail.types import Query, Verdict
 
 ASK = Prompt("ask", 1, "Can this page answer: {question}\n{page}\nSay yes or no.")
 PLATT = Calibration("platt", slope=0.5, offset=-1.0)
@@ -35,6 +45,22 @@ class Model:
         return Reply(self._reply, kept, prompt_tokens=10, reply_tokens=1)
 
 
+class Looks:
+    """A cross-encoder that looks at pictures."""
+
+    def score_pictures(self, question, pictures):
+        return [len(picture) / 100 - 1 for picture in pictures]
+
+
+def similarity(question, texts):
+    vectors = HashEncoder().encode_queries([question, *texts]).data
+    return (vectors[1:] @ vectors[0]).tolist()
+
+
+def cross(question, texts):
+    return [4 * cosine - 1 for cosine in similarity(question, texts)]
+
+
 DEGREES = {"Yes": -0.5, " no": -1.2, "4": -2.0, "5": -3.0}
 
 
@@ -53,10 +79,30 @@ DEGREES = {"Yes": -0.5, " no": -1.2, "4": -2.0, "5": -3.0}
         Grade(Model("10"), ASK, pixels=500),
         Grade(Model("x", logprobs=DEGREES, concurrency=3), ASK, pixels=500),
         Grade(Model("4"), ASK, pixels=0, parse="molorag"),
+        YesNo(ScriptedChat("yes"), prompts.YES_NO, pixels=5000),
+        Grade(ScriptedChat("3"), prompts.GRADE_TEXT, pixels=0),
+        YesNo(CachedChat(ScriptedChat("no"), MemoryStore()), prompts.YES_NO, pixels=5000),
+        TextJudge(similarity),
+        CrossEncoderJudge(cross),
+        CrossEncoderJudge(Looks(), pixels=4000, calibration=PLATT),
     ],
 )
 def test_judge_keeps_the_contract(judge):
     check_judge(judge)
+
+
+def test_judges_over_a_model_of_this_machine_keep_the_contract(tiny_model):
+    pytest.importorskip("torch", reason="needs the extra local")
+    from pagetrail.models.local import LocalChat
+
+    model = LocalChat(str(tiny_model("idefics3")), device="cpu")
+    judge = YesNo(CachedChat(model, MemoryStore()), prompts.YES_NO, pixels=4000)
+    check_judge(judge)
+    degrees = judge.judge(Query("How many tomatoes?"), tiny_pages(), PlainPictures())
+    assert all(v.log_odds is not None for v in degrees)
+    grade = Grade(model, prompts.GRADE, pixels=4000)
+    for verdict in grade.judge(Query("How many?"), tiny_pages()[:2], PlainPictures()):
+        assert 1 < verdict.grade < 5
 
 
 class _Changed(WordJudge):

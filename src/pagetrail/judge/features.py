@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -113,13 +114,14 @@ def features(wanted: Sought, page: Page, cosine: float) -> dict[str, float]:
     """
     blocks = [(block.kind, _stems(block.text[:_MOST_CHARACTERS])) for block in page.blocks]
     stems = [stem for _, found in blocks for stem in found]
-    present = set(stems)
+    counts = Counter(stems)
+    present = set(counts)
     near = max((_share(wanted.terms, set(found)) for _, found in blocks), default=0.0)
     heads = {s for kind, found in blocks if kind in ("heading", "caption") for s in found}
     pairs = set(pairwise(stems))
     tight = max((covered(wanted, text) for text in passages(page)), default=0.0)
     cover = _share(wanted.terms, present)
-    times = sum(min(3, stems.count(term)) for term in wanted.terms) / max(1, len(wanted.terms))
+    times = sum(min(3, counts[term]) for term in wanted.terms) / max(1, len(wanted.terms))
     places = {(r.kind, r.key) for r in page.references if r.role == "target"}
     places |= {("page", str(page.number)), ("page", (page.label or "").upper())}
     digits = sum(word[0].isdigit() for word in stems) / max(1, len(stems))
