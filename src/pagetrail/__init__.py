@@ -10,11 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .asking import Explained
     from .config import Settings, load_settings
     from .errors import PagetrailError
     from .library import AddedDocument, Finding, Library, open
+    from .recipes import recipe
+    from .retrieve.filter import Filter
     from .retrieve.fuse import fuse
     from .retrieve.pipeline import Pipeline, Search
+    from .retrieve.rescore import Rescore
     from .types import (
         Answer,
         Block,
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
         Ranking,
         Scope,
         Trace,
+        Verdict,
         Word,
     )
 
@@ -48,6 +53,8 @@ __all__ = [
     "Scope",
     "Hit",
     "Ranking",
+    "Verdict",
+    "Explained",
     "Citation",
     "Answer",
     "Trace",
@@ -55,6 +62,9 @@ __all__ = [
     "Pipeline",
     "Search",
     "fuse",
+    "Filter",
+    "Rescore",
+    "recipe",
     # settings and errors
     "Settings",
     "load_settings",
@@ -66,9 +76,13 @@ _HOMES = {
     **dict.fromkeys(
         ("Document", "Page", "Block", "Word", "Box", "Query", "Scope", "Hit", "Ranking"), "types"
     ),
-    **dict.fromkeys(("Citation", "Answer", "Trace"), "types"),
+    **dict.fromkeys(("Verdict", "Citation", "Answer", "Trace"), "types"),
+    "Explained": "asking",
     **dict.fromkeys(("Pipeline", "Search"), "retrieve.pipeline"),
     "fuse": "retrieve.fuse",
+    "Filter": "retrieve.filter",
+    "Rescore": "retrieve.rescore",
+    "recipe": "recipes",
     **dict.fromkeys(("Settings", "load_settings"), "config"),
     "PagetrailError": "errors",
 }

@@ -17,8 +17,8 @@ HEAVY = ("numpy", "onnxruntime", "PIL", "pypdfium2", "rapidocr", "tantivy", "tok
 PUBLIC = {
     "open", "Library", "AddedDocument", "Finding",
     "Document", "Page", "Block", "Word", "Box", "Query", "Scope",
-    "Hit", "Ranking", "Citation", "Answer", "Trace",
-    "Pipeline", "Search", "fuse",
+    "Hit", "Ranking", "Verdict", "Explained", "Citation", "Answer", "Trace",
+    "Pipeline", "Search", "fuse", "Filter", "Rescore", "recipe",
     "Settings", "load_settings", "PagetrailError",
 }  # fmt: skip
 
