@@ -6,7 +6,7 @@ Part of the composition root.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .errors import NotFoundError, UsageError
@@ -26,11 +26,16 @@ _LONGEST = 10_000  # characters of a question; some ways of reading it cost more
 
 @dataclass(frozen=True)
 class Explained:
-    """A ranking, the steps that found it with their cost, and the pipeline that said so."""
+    """A ranking, the steps that found it with their cost, and the pipeline that said so.
+
+    Attributes:
+        lacking: Encoders that took part to the number of pages that they lack and cannot find.
+    """
 
     ranking: Ranking
     trace: Trace
     pipeline: Pipeline
+    lacking: dict[str, int] = field(default_factory=dict)
 
 
 def find_document(catalogue: Catalogue, name: str) -> Document:

@@ -10,6 +10,7 @@ import io
 import re
 import time
 from dataclasses import dataclass, field, replace
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from .encoders.passages import passages
@@ -116,6 +117,8 @@ class Encoders:
         self._loaded: dict[int, AnyEncoder] = {}
         self._indexes: dict[int, VectorIndex] = {}
         self._known: tuple[int, dict[str, EncoderRecord]] = (-1, {})
+        # A model is loaded once, and fast tokenizers must not run in two threads.
+        self._lock = RLock()
 
     def records(self) -> dict[str, EncoderRecord]:
         """Return the added encoders by channel, in the order in which they were added."""
@@ -142,6 +145,11 @@ class Encoders:
         """Say whether an encoder was added under this name."""
         return channel.partition("?")[0] in self.records()
 
+    def lacking(self, channels: Sequence[str]) -> dict[str, int]:
+        """Return the encoders among channels that lack pages, and how many."""
+        known = self.records()
+        return {c: known[c].pending for c in channels if c in known and known[c].pending}
+
     def encoder(self, channel: str) -> AnyEncoder:
         """Return a channel's encoder, the same model that made the library's vectors.
 
@@ -149,11 +157,12 @@ class Encoders:
             ModelError: It cannot be loaded, or is another model now.
         """
         record = self.record(channel)
-        if record.id not in self._loaded:
-            encoder = load_encoder(record.spec, self._settings)
-            _check_same(encoder, record)
-            self._loaded[record.id] = encoder
-        return self._loaded[record.id]
+        with self._lock:
+            if record.id not in self._loaded:
+                encoder = load_encoder(record.spec, self._settings)
+                _check_same(encoder, record)
+                self._loaded[record.id] = encoder
+            return self._loaded[record.id]
 
     def run(
         self,
@@ -216,6 +225,10 @@ class Encoders:
         Raises:
             UsageError: The encoder has no such variant, or cannot take a picture.
         """
+        with self._lock:
+            return self._encode(channel, query)
+
+    def _encode(self, channel: str, query: Query) -> np.ndarray | None:
         name, _, variant = channel.partition("?")
         encoder = self.encoder(name)
         if variant == "image" or (query.image is not None and not query.text.strip()):

@@ -11,6 +11,7 @@ Part of the composition root. A judge is known by its name; a variant may follow
 from __future__ import annotations
 
 from functools import cached_property
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from .errors import NotFoundError
@@ -113,6 +114,7 @@ class Judges:
         self._meter = meter
         self._given = chat
         self._made: dict[str, Judge] = {}
+        self._lock = RLock()  # a model is loaded once, however many threads ask
 
     @property
     def usage(self) -> Usage:
@@ -161,9 +163,10 @@ class Judges:
 
     def get(self, name: str) -> Judge:
         """Return a judge by name."""
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
 
     @cached_property
     def chat(self) -> ChatModel:

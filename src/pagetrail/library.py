@@ -397,12 +397,15 @@ class Library:
 
         Arguments and errors are those of `search`.
         """
+        from .retrieve.cost import channels_of
+
         if limit < 1:
             raise UsageError(f"the limit is {limit}; at least 1 page must be asked for")
         query = self._query(question, documents, tags, image)
         made = self._pipeline(pipeline)
         ranking, trace = made.run(query, self._ready())
-        return Explained(Ranking(query, ranking.hits[:limit]), trace, made)
+        lacking = self._encoders.lacking(channels_of(made))
+        return Explained(Ranking(query, ranking.hits[:limit]), trace, made, lacking)
 
     def ask(
         self,

@@ -87,6 +87,7 @@ def explained_view(
             for step in explained.trace.steps
         ],
         "cost": explained.trace.cost,
+        "lacking": dict(explained.lacking),
     }
 
 

@@ -75,6 +75,8 @@ class Writing:
                 self.words.close()
             if "_vectors" in self.__dict__:
                 self._vectors.compact()
+                for vectors in self._added():
+                    vectors.compact()
         finally:
             self.catalogue.close()
             self._lock.release()
@@ -98,6 +100,16 @@ class Writing:
             revision=encoder.revision,
             dimension=encoder.dimension,
         )
+
+    def _added(self) -> list[VectorWriter]:
+        """Return the vectors of the added encoders, whose models need not be loaded."""
+        rows = self.catalogue.rows(
+            "SELECT name, revision, dimension FROM encoders WHERE channel IS NOT NULL"
+        )
+        return [
+            VectorWriter(self.catalogue, name=name, revision=revision, dimension=dimension)
+            for name, revision, dimension in rows
+        ]
 
     def catch_up(self) -> None:
         """Bring the indexes up to the catalogue.

@@ -136,6 +136,9 @@ def test_new_pages_reach_the_encoders_and_pages_without_file_stay_pending(own, c
     spoken = own("encode", "add")
     assert spoken.code == 3
     assert "1 page not encoded" in spoken.err
+    searched = own("search", "red", "-r", "m3docrag", "--explain", "--json")
+    assert searched.rows[0]["lacking"] == {"colpali": 1}
+    assert "colpali lacks 1 page;" in searched.err
     Image.new("RGB", (90, 60), COLOURS["green"]).save(colours / "green.png")
     own("add", colours)
     assert own("encode", "add", "--json").rows in ([], [{**row, "pages": 1, "pending": 0}])
@@ -367,3 +370,13 @@ def test_help_and_listing_do_not_load_models(library):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     assert json.loads(library("config", "show", "--json").out)["models"]["api_key"] is None
+
+
+def test_removing_documents_frees_the_space_of_their_vectors(own, colours):
+    own("encode", "add", "colpali:any")
+    before = own("encode", "list", "--json").rows[0]
+    own("remove", colours / "red.png", colours / "green.png")
+    after = own("encode", "list", "--json").rows[0]
+    assert (before["pages"], after["pages"]) == (3, 1)
+    assert after["bytes"] < before["bytes"] / 2
+    assert found(own("search", "blue", "-r", "m3docrag", "--json")) == ["blue.png"]

@@ -74,6 +74,9 @@ def search(
             limit=top,
             pipeline=recipe,
         )
+        for name, pages in found.lacking.items():
+            count = f"{pages} page{'' if pages == 1 else 's'}"
+            say(f"{name} lacks {count}; `pagetrail encode add` goes on with them")
         if explain:
             view = target.view(found)
             return view, explained_text(view)

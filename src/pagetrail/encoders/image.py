@@ -176,16 +176,16 @@ def open_dense_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> De
     need("torch", "torch", "local")
     place = pick_device(device)
     form = pick_dtype(dtype, place, late=False)
-    openers: dict[str, Callable[[Spec, Any, Any], tuple[_Towers, str]]] = {
+    openers: dict[str, Callable[[Spec, Any, Any], _Towers]] = {
         "openclip": _open_clip_towers,
         "sentence": _sentence_towers,
     }
-    towers, revision = openers.get(spec.kind, _transformers_towers)(spec, place, form)
+    towers = openers.get(spec.kind, _transformers_towers)(spec, place, form)
     made = PaddedTextEncoder if isinstance(towers, _SiglipTowers) else DenseEncoder
     return made(
         towers,
         name=model_name(spec),
-        revision=revision,
+        revision=model_revision(spec),
         settings=spec_settings(spec, dtype),
         batch=batch,
     )
@@ -261,7 +261,7 @@ class _NaFlexTowers(_SiglipTowers):
         return self._run(self._model.get_image_features, **seen)
 
 
-def _transformers_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str]:
+def _transformers_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
     transformers = need("transformers", "transformers", "local")
     config = load_processor(transformers.AutoConfig, spec)
     found = str(config.model_type)
@@ -279,8 +279,7 @@ def _transformers_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, 
     else:
         _refuse_pixels(spec)
         pixels = _square(processor)
-    revision = model_revision(spec, config)
-    return towers(placed(model, device, dtype), tokenizer, processor, pixels), revision
+    return towers(placed(model, device, dtype), tokenizer, processor, pixels)
 
 
 def _square(processor: Any) -> int:
@@ -321,7 +320,7 @@ class _OpenClipTowers:
             return self._model.encode_image(stacked.to(device=self._device, dtype=dtype))
 
 
-def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str]:
+def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
     open_clip = need("open_clip", "open-clip-torch", "openclip")
     _refuse_pixels(spec)
     if spec.revision:
@@ -339,16 +338,7 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str
             require_complete(spec, {"missing_keys": re.findall(r'"([^"]+)"', told)})
             raise
         tokenizer = open_clip.get_tokenizer(source)
-    towers = _OpenClipTowers(placed(model, device, dtype), tokenizer, preprocess, device)
-    return towers, model_revision(spec, None) if folder else _hub_commit(spec)
-
-
-def _hub_commit(spec: Spec) -> str:
-    from huggingface_hub import try_to_load_from_cache
-
-    path = try_to_load_from_cache(spec.model, "open_clip_config.json")
-    found = re.search(r"snapshots[\\/]([0-9a-f]{40})[\\/]", str(path))
-    return found[1] if found else "unknown"
+    return _OpenClipTowers(placed(model, device, dtype), tokenizer, preprocess, device)
 
 
 # --- sentence-transformers -----------------------------------------------------------------------
@@ -373,7 +363,7 @@ class _SentenceTowers:
         ).reshape(len(items), -1)
 
 
-def _sentence_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str]:
+def _sentence_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
     library = need("sentence_transformers", "sentence-transformers", "local")
     _refuse_pixels(spec)
     with translated(spec), watched_loads(spec):
@@ -389,5 +379,4 @@ def _sentence_towers(spec: Spec, device: Any, dtype: Any) -> tuple[_Towers, str]
         towers.images(pictures([np.full((32, 32, 3), 255, np.uint8)]))
     except Exception as error:
         raise ModelError(f"{spec}: this model cannot encode pictures: {error}") from error
-    config = getattr(model[0], "auto_model", None) or getattr(model[0], "model", None)
-    return towers, model_revision(spec, getattr(config, "config", None))
+    return towers

@@ -200,11 +200,11 @@ def open_late_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> Lat
     place = pick_device(device)
     form = pick_dtype(dtype, place, late=True)
     made = _sentence(spec, place, form) if _file(spec, "modules.json") else None
-    model, config = made or _native(spec, place, form)
+    model = made or _native(spec, place, form)
     return LateEncoder(
         model,
         name=model_name(spec),
-        revision=model_revision(spec, config),
+        revision=model_revision(spec),
         settings=spec_settings(spec, dtype),
         batch=batch,
         pool=spec.number("pool") or 1,
@@ -256,7 +256,7 @@ class _NativeModel:
             return model(**inputs).embeddings.float().cpu()
 
 
-def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
+def _native(spec: Spec, device: Any, dtype: Any) -> _Model:
     transformers = need("transformers", "transformers", "local")
     config = load_processor(transformers.AutoConfig, spec)
     names = [str(name) for name in getattr(config, "architectures", None) or ()]
@@ -271,7 +271,7 @@ def _native(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
     _check_family(spec, config)
     model = load_pretrained(loader, spec, dtype=dtype)
     processor = load_processor(transformers.AutoProcessor, spec)
-    return _NativeModel(spec, placed(model, device, dtype), processor), config
+    return _NativeModel(spec, placed(model, device, dtype), processor)
 
 
 def _check_family(spec: Spec, config: Any) -> None:
@@ -313,7 +313,7 @@ class _SentenceModel:
         return self._places.seen(rows, ids, mask, item.get("image_grid_thw"))
 
 
-def _sentence(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
+def _sentence(spec: Spec, device: Any, dtype: Any) -> _Model:
     library = need("sentence_transformers", "sentence-transformers", "local")
     kind = _read(spec, "config_sentence_transformers.json").get("model_type")
     if kind not in _MULTI_VECTOR:
@@ -329,9 +329,8 @@ def _sentence(spec: Spec, device: Any, dtype: Any) -> tuple[_Model, Any]:
             trust_remote_code=False,
             model_kwargs={"dtype": dtype},
         )
-    config = _inner(model).config
-    _check_family(spec, config)
-    return _SentenceModel(spec, placed(model, device, dtype)), config
+    _check_family(spec, _inner(model).config)
+    return _SentenceModel(spec, placed(model, device, dtype))
 
 
 def _inner(model: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ __all__ = [
 _WATCHING = Lock()
 _MIB = 1 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".gguf")
+_SNAPSHOT = re.compile(r"snapshots[\\/]([0-9a-f]{40})[\\/]")
 _MAX_CHARACTERS = 20_000  # far beyond what any model reads; keeps hostile text cheap
 _MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
 
@@ -99,10 +101,10 @@ def translated(spec: Spec) -> Iterator[None]:
         # transformers and open_clip say themselves which of their own optional parts is absent.
         raise ModelError(f"{spec}: a library is missing: {first_line(error)}") from error
     except Exception as error:
-        where = "in that folder" if spec.folder else "on the hub, in its local cache, or under it"
-        if isinstance(error, OSError) and "huggingface" in str(error):
+        if spec.folder is None and isinstance(error, OSError):
             raise ModelError(
-                f"{spec}: no such model {where}, or the hub cannot be reached"
+                f"{spec}: not found on the hub or in its local cache, or the hub cannot be reached: "
+                f"{first_line(error)}"
             ) from error
         raise ModelError(f"{spec}: cannot be loaded: {first_line(error)}") from error
 
@@ -237,12 +239,22 @@ def model_name(spec: Spec) -> str:
     return f"{spec.kind}:{spec.model if folder is None else folder.resolve().name}"
 
 
-def model_revision(spec: Spec, config: Any) -> str:
-    """Return the hub's commit of what was loaded; for a folder its `fingerprint`."""
+def model_revision(spec: Spec) -> str:
+    """Return the hub's commit of what was loaded; for a folder its `fingerprint`.
+
+    The commit is read off the hub's local cache, where what was loaded lies: transformers no longer
+    says it on every config.
+    """
     folder = spec.folder
     if folder is not None:
         return fingerprint(folder)
-    return str(getattr(config, "_commit_hash", None) or spec.revision or "unknown")
+    look = need("huggingface_hub", "huggingface-hub", "local").try_to_load_from_cache
+    for name in ("config.json", "modules.json", "open_clip_config.json"):
+        path = look(spec.model, name, revision=spec.revision or None)
+        found = _SNAPSHOT.search(str(path))
+        if found:
+            return found[1]
+    return spec.revision or "unknown"
 
 
 def fingerprint(folder: Path) -> str:

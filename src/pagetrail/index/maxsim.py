@@ -5,9 +5,10 @@ vectors [1], so it lies in -1..1 whatever the encoder; with one vector on both s
 cosine.
 
 A stored vector is ``scale * (code - 128)`` with codes in 1..255. Each of a question's vectors is
-one int8 column within +-63: processors without 8-bit dot products add pairs of products in 16 bits,
-and ``2 * 255 * 63`` still fits. The product runs in steps of eight columns, so a question of few
-vectors gets a second column for each, which holds what the first leaves over, at no cost.
+one int8 column. Processors without 8-bit dot products add pairs of products in 16 bits, so two
+neighbours in a column are at most 128 together: ``255 * 128`` still fits. The product runs in steps
+of eight columns, so a question of few vectors gets a second column for each, which holds what the
+first, within +-63, leaves over, at no cost.
 
 [1] O. Khattab, M. Zaharia: ColBERT, SIGIR 2020, equation 3, divided by the number of vectors.
 """
@@ -52,11 +53,18 @@ class Question:
     def of(cls, query: np.ndarray) -> Self:
         """Prepare a question, float ``[d]`` or ``[q, d]`` of unit rows."""
         vectors = np.atleast_2d(np.asarray(query, np.float32))
-        steps = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float32) / np.float32(_LIMIT)
+        sizes = np.abs(vectors)
+        doubled = 2 * len(vectors) <= _STEP
+        if doubled:
+            steps = sizes.max(axis=1, initial=0.0) / np.float32(_LIMIT)
+        else:
+            # Both numbers of a pair seldom are large, so their sum allows finer steps.
+            even = np.pad(sizes, ((0, 0), (0, sizes.shape[1] % 2)))
+            steps = (even[:, ::2] + even[:, 1::2]).max(axis=1) / np.float32(2 * _LIMIT + 1)
+            steps = np.maximum(steps, sizes.max(axis=1) / np.float32(2 * _LIMIT + 1))
         steps[steps == 0] = 1
         exact = vectors / steps[:, None]
         parts = [np.rint(exact)]
-        doubled = 2 * len(vectors) <= _STEP
         if doubled:
             parts.append(np.rint((exact - parts[0]) * (2 * _LIMIT)))
         rows = np.concatenate(parts)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, UsageError
 from .loading import (
-    broken_up,
     first_line,
     folder_of,
     is_out_of_memory,
@@ -23,10 +22,10 @@ from .loading import (
     pick_device,
     release_memory,
     revision_of,
-    special_tokens,
     translated,
     watched_loads,
 )
+from .tokens import broken_up, special_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = [
-    "broken_up",
     "fingerprint",
     "first_line",
     "folder_of",
@@ -34,7 +33,6 @@ __all__ = [
     "release_memory",
     "require_complete",
     "revision_of",
-    "special_tokens",
     "translated",
     "watched_loads",
 ]
@@ -142,22 +140,6 @@ def fingerprint(folder: Path) -> str:
                 file.seek(-_MIB, os.SEEK_END)
                 digest.update(file.read(_MIB))
     return digest.hexdigest()[:16]
-
-
-def special_tokens(tokenizer: Any) -> re.Pattern[str]:
-    """Return what finds a tokenizer's special tokens in text, except blank space and letters."""
-    tokens = {*tokenizer.get_added_vocab(), *tokenizer.all_special_tokens}
-    known = sorted((t for t in tokens if len(t.strip()) > 1), key=lambda t: (-len(t), t))
-    return re.compile("|".join(map(re.escape, known)) or r"(?!)")
-
-
-def broken_up(text: str, special: re.Pattern[str]) -> str:
-    """Return text that every tokenizer takes and that holds no special token.
-
-    Otherwise a page could end its own message, or a pair's first half, by writing the token.
-    """
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
 
 
 def open_picture(data: bytes, pixels: int | None) -> Any:

@@ -9,8 +9,6 @@ on no bound.
 from __future__ import annotations
 
 import json
-import math
-import string
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
@@ -20,7 +18,6 @@ from ..errors import EndpointError, ModelError, ReplyError, UsageError
 from ..ports import Message, Reply
 from .budget import Meter
 from .loading import (
-    broken_up,
     first_line,
     folder_of,
     is_out_of_memory,
@@ -31,21 +28,19 @@ from .loading import (
     release_memory,
     require_complete,
     revision_of,
-    special_tokens,
     translated,
 )
 from .prompts import JSON, REPAIR
 from .schema import ReplyFaultError, check_schema, read_reply
 from .thinking import split
+from .tokens import alternatives, broken_up, special_tokens, words_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["LocalChat"]
 
-_TOP = 50  # alternatives told, besides the words that judges ask for
 _BLANKS = 4  # tokens of blank space that may stand before a reply
-_ASKED_FOR = frozenset({"yes", "no", *string.digits})
 
 
 class LocalChat:
@@ -214,7 +209,7 @@ class _Engine:
         self._tokenizer = getattr(processor, "tokenizer", processor)
         self._template = _template(name, processor, self._tokenizer)
         self._special = special_tokens(self._tokenizer)
-        self._always = _always(self._tokenizer)
+        self._always = words_asked_for(self._tokenizer)
         eos = model.generation_config.eos_token_id
         if eos is None:
             eos = self._tokenizer.eos_token_id
@@ -334,16 +329,7 @@ class _Engine:
                 raise ModelError(
                     f"{self._name} gives numbers that are not finite; try dtype float32 or bfloat16"
                 )
-            top = values.topk(min(_TOP, len(values))).indices.tolist()
-            result: dict[str, float] = {}
-            for index in dict.fromkeys([*top, *self._always]):
-                value = float(values[index])
-                if math.isfinite(value):
-                    text = self._tokenizer.decode([index])
-                    if "\ufffd" in text:  # a part of a character: parts are not one another
-                        text = str(self._tokenizer.convert_ids_to_tokens(index))
-                    result[text] = _log_add(result.get(text), value)
-            return result
+            return alternatives(self._tokenizer, values, self._always)
         return None
 
 
@@ -390,16 +376,6 @@ def _template(name: str, processor: Any, tokenizer: Any) -> str:
     return json.dumps(template) if isinstance(template, dict) else str(template)
 
 
-def _always(tokenizer: Any) -> list[int]:
-    """Return the tokens that spell yes, no, a digit or a capital letter, blank space aside."""
-    found = []
-    for token, index in tokenizer.get_vocab().items():
-        word = token.strip("Ġ▁Ċ \n\t")
-        if word.lower() in _ASKED_FOR or (len(word) == 1 and word in string.ascii_uppercase):
-            found.append(index)
-    return sorted(found)
-
-
 def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Return the second turn with the first one's text before its own."""
     if isinstance(second["content"], str):
@@ -407,10 +383,3 @@ def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     *images, own = second["content"]
     text = f"{first['content'][-1]['text']}\n\n{own['text']}"
     return {**second, "content": [*images, {"type": "text", "text": text}]}
-
-
-def _log_add(one: float | None, other: float) -> float:
-    if one is None:
-        return other
-    high, low = max(one, other), min(one, other)
-    return high + math.log1p(math.exp(low - high))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .thinking import ThinkingFilter
-from .wire import MalformedError, Tokens, read_body, read_usage
+from .wire import MalformedError, Tokens, clean, read_body, read_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ class StreamReader:
             if isinstance(error, MalformedStreamError):
                 raise
             raise MalformedStreamError("the stream is not one of the OpenAI protocol") from error
-        return piece if isinstance(piece, str) else ""
+        return clean(piece) if isinstance(piece, str) else ""
 
 
 def _limited(parts: Iterator[bytes]) -> Iterator[bytes]:

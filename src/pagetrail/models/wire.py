@@ -126,7 +126,7 @@ def _kind(data: bytes) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text that can be sent: lone surrogates from damaged files become question marks."""
+    """Return text that can be sent and kept: lone surrogates become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -245,6 +245,7 @@ def read_body(content: bytes, body: Mapping[str, Any]) -> Said:
     raw = "" if raw is None else raw
     if not isinstance(raw, str):
         raise MalformedError("the reply's content is not text")
+    raw = clean(raw)
     thought, text = split(raw)
     apart = any(message.get(name) for name in ("reasoning_content", "reasoning"))
     return Said(
@@ -295,9 +296,10 @@ def _first_token(told: Any, text: str, *, thought: bool) -> Mapping[str, float] 
         if at is None:
             return None
         chosen, others = tokens[at], tokens[at].get("top_logprobs") or []
-        alternatives = [(str(t["token"]), float(t["logprob"])) for t in others]
-        if chosen["token"] not in {text for text, _ in alternatives}:
-            alternatives.append((str(chosen["token"]), float(chosen["logprob"])))
+        alternatives = [(clean(str(t["token"])), float(t["logprob"])) for t in others]
+        word = clean(str(chosen["token"]))
+        if word not in {known for known, _ in alternatives}:
+            alternatives.append((word, float(chosen["logprob"])))
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
     return _together(alternatives)
