@@ -103,8 +103,8 @@ def translated(spec: Spec) -> Iterator[None]:
     except Exception as error:
         if spec.folder is None and isinstance(error, OSError):
             raise ModelError(
-                f"{spec}: not found on the hub or in its local cache, or the hub cannot be reached: "
-                f"{first_line(error)}"
+                f"{spec}: not found on the hub or in its local cache, or the hub cannot be "
+                f"reached: {first_line(error)}"
             ) from error
         raise ModelError(f"{spec}: cannot be loaded: {first_line(error)}") from error
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -95,10 +98,10 @@ def test_the_report_of_a_load_is_read():
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("clip:no/such-model", "no such model|cannot be loaded"),
-        ("colpali:no/such-model", "no such model|cannot be loaded"),
-        ("late:no/such-model@abc", "no such model|cannot be loaded"),
-        ("sentence:no/such-model", "no such model|cannot be loaded"),
+        ("clip:no/such-model", "not found on the hub"),
+        ("colpali:no/such-model", "not found on the hub"),
+        ("late:no/such-model@abc", "not found on the hub"),
+        ("sentence:no/such-model", "not found on the hub"),
     ],
 )
 def test_a_model_that_is_not_there_is_one_clear_line(spec, said):
@@ -176,6 +179,38 @@ def test_copies_of_a_folder_are_the_same_model(tiny_model, tmp_path):
     here, there = load_image_encoder(str(tiny_model("clip"))), load_image_encoder(str(folder))
     assert here.revision == there.revision
     assert (here.name, there.name) == ("clip:clip", "clip:elsewhere")
+
+
+def test_a_model_of_the_hub_is_named_by_its_commit(tiny_model, tmp_path):
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    specs = []
+    for name, kind in (
+        ("clip", "clip"),
+        ("colpali", "colpali"),
+        ("sentence_clip", "sentence"),
+        ("sentence_colpali", "late"),
+    ):
+        cached = tmp_path / f"models--org--{name}"
+        shutil.copytree(tiny_model(name), cached / "snapshots" / commit)
+        (cached / "refs").mkdir()
+        (cached / "refs" / "main").write_text(commit)
+        specs += [f"{kind}:org/{name}", f"{kind}:org/{name}@{commit}"]
+    # The cache's place is read when the hub's library is first imported.
+    code = (
+        "from pagetrail.encoders.spec import load_image_encoder as load\n"
+        f"for spec in {specs!r}:\n    made = load(spec)\n    print(made.name, made.revision)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [f"{s.partition('@')[0]} {commit}" for s in specs], (
+        done.stderr
+    )
 
 
 # --- devices, pictures, vectors ------------------------------------------------------------------
