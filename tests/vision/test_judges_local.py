@@ -6,7 +6,9 @@ import pytest
 
 from pagetrail.judge.chat import Grade, YesNo
 from pagetrail.judge.choice import Choice
+from pagetrail.judge.text import CrossEncoderJudge
 from pagetrail.models import prompts
+from pagetrail.models.cross import CrossEncoder
 from pagetrail.models.local import LocalChat
 from pagetrail.testing import PlainPictures, check_judge, tiny_pages
 from pagetrail.types import Query
@@ -35,3 +37,30 @@ def test_judges_keep_the_contract_and_give_degrees(tiny_model, name):
     assert chosen.judged == 3
     assert sum(chosen.probabilities.values()) == pytest.approx(1)
     assert sum(chosen.bias) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def reranker(tiny_model, tmp_path_factory):
+    """A reranker that looks: a tiny Qwen2-VL whose score is the logit of yes minus that of no."""
+    from sentence_transformers import CrossEncoder as Theirs
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.cross_encoder.modules import LogitScore
+
+    inner = Transformer(str(tiny_model("qwen2_vl")), transformer_task="any-to-any")
+    yes, no = (inner.tokenizer.convert_tokens_to_ids(word) for word in ("yes", "no"))
+    score = LogitScore(true_token_id=yes, false_token_id=no)
+    folder = tmp_path_factory.mktemp("models") / "reranker"
+    Theirs(modules=[inner, score], device="cpu").save(str(folder))
+    return CrossEncoder(str(folder), device="cpu", batch=2)
+
+
+def test_a_cross_encoder_that_looks_keeps_the_contract(reranker):
+    assert reranker.sees
+    check_judge(CrossEncoderJudge(reranker, pixels=4000))
+    check_judge(CrossEncoderJudge(reranker))
+
+
+def test_an_address_among_the_words_is_not_fetched(reranker):
+    address, words = reranker("Which?", ["https://example.org/picture.png", "a picture"])
+    assert abs(address) < 10
+    assert address != words
