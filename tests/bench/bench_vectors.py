@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from shelves import add_pages, cpu, fill, open_shelf, resident, run_plainly, unit
 
+from pagetrail.index import pooled
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.ensemble import Ensemble
 from pagetrail.index.folder import open_folder
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 WIDTHS = {"siglip": 768, "siglip-so": 1152, "clip": 512}
 WEIGHTS = (1.0, 0.7, 1.3)
+ROWS, WIDTH, BATCH = 64, 128, 5000
+NOISE = 1.0  # length of what is added to a question's vectors, which are of length 1
 
 
 def one_each(pages: int, width: int, seed: int) -> Iterator[np.ndarray]:
@@ -124,6 +128,65 @@ def ensemble(folder: Path, pages: int) -> None:
     print(f"  top 10 as in float32: {np.mean(same):.3f}")
 
 
+def family_pages(count: int, seed: int) -> np.ndarray:
+    """Return float32 ``[count, 64, 128]``: pages of independent directions."""
+    return unit(np.random.default_rng(seed), count, ROWS, WIDTH)
+
+
+def build_late(root: Path, pages: int) -> None:
+    catalogue = open_shelf(root)
+    add_pages(catalogue, pages)
+    pooled.MANY = 0  # pool at every size
+    writer = VectorWriter(
+        catalogue, name="late", revision="1", dimension=WIDTH, registration=Registration("late")
+    )
+    fill(writer, (family_pages(min(BATCH, pages - at), at) for at in range(0, pages, BATCH)))
+    catalogue.close()
+
+
+def planted(pages: int, count: int, tokens: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield page keys and questions made of noisy copies of some of the page's vectors."""
+    random = np.random.default_rng(5)
+    wanted = np.sort(random.choice(pages, count, replace=False))
+    for at in range(0, pages, BATCH):
+        here = wanted[(wanted >= at) & (wanted < at + BATCH)]
+        held = family_pages(min(BATCH, pages - at), at) if len(here) else None
+        for page in here.tolist():
+            assert held is not None
+            query = held[page - at][random.choice(ROWS, tokens, replace=False)]
+            query = query + NOISE * unit(random, tokens, WIDTH)
+            query /= np.linalg.norm(query, axis=1, keepdims=True)
+            yield (page // 100 + 1) << 20 | (page % 100 + 1), query
+
+
+def late(folder: Path, pages: int, targets: int) -> None:
+    cosine = 1 / np.sqrt(1 + NOISE**2)
+    print(f"late interaction, {ROWS} vectors a page, 20 a question at cosine {cosine:.2f}")
+    for size in (pages // 4, pages):
+        root = folder / f"late-{size}"
+        build_late(root, size)
+        catalogue = Catalogue(open_folder(root))
+        index = VectorIndex(catalogue, name="late", revision="1", dimension=WIDTH, channel="late")
+        pooled.MANY = 0  # take a first look at every size, to compare them
+        asked = list(planted(size, targets, 20))
+        some = [query for _, query in asked[:5]]
+        index.search(some[0], limit=10, exact=True)
+        whole, first = (_cost(index, some, exact=way) for way in (True, False))
+        kept = np.mean([key in index.search(q, limit=10).keys for key, q in asked])
+        print(f"  {size:,} pages: exact {whole * 1e3:.1f} ms, {whole / size * 1e6:.2f} us a page")
+        print(f"    by way of pooled vectors {first * 1e3:.1f} ms, {first / whole:.1%} of that")
+        print(f"    page asked for among the first ten: {kept:.4f} of {len(asked)}", flush=True)
+        catalogue.close()
+        shutil.rmtree(root)
+
+
+def _cost(index: VectorIndex, queries: list[np.ndarray], *, exact: bool) -> float:
+    """Return the median CPU seconds of a search."""
+    return float(
+        np.median([cpu(lambda q=q: index.search(q, limit=10, exact=exact)) for q in queries])
+    )
+
+
 def _apart(matrices: list[np.ndarray], queries: list[np.ndarray]) -> np.ndarray:
     total = np.zeros(len(matrices[0]), np.float32)
     for matrix, query, weight in zip(matrices, queries, WEIGHTS, strict=True):
@@ -146,6 +209,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if arguments.part in ("ensemble", "both"):
             ensemble(Path(folder), arguments.pages)
+        if arguments.part in ("late", "both"):
+            late(Path(folder), arguments.pages, arguments.targets)
 
 
 if __name__ == "__main__":

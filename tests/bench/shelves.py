@@ -1,4 +1,7 @@
-"""Libraries of vectors for benches: made-up documents and pages without any content."""
+"""Libraries of vectors for benches: made-up documents and pages without any content.
+
+Environments of peers load this file too, so it takes Pagetrail in only where it needs it.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pagetrail.index.changes import CatalogueWriter
-from pagetrail.index.folder import create_folder
-from pagetrail.index.keys import page_key
-from pagetrail.index.lock import WriterLock
-from pagetrail.types import Vectors
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pagetrail.index.changes import CatalogueWriter
     from pagetrail.index.publish import VectorWriter
 
-__all__ = ["add_pages", "cpu", "fill", "open_shelf", "resident", "run_plainly", "unit"]
+__all__ = ["add_pages", "cpu", "cpu_flags", "fill", "open_shelf", "resident", "run_plainly", "unit"]
 
 _DOCUMENT = 100  # pages
 
@@ -38,12 +36,18 @@ def run_plainly() -> None:
 
 def open_shelf(root: Path) -> CatalogueWriter:
     """Make an empty library's catalogue."""
+    from pagetrail.index.changes import CatalogueWriter
+    from pagetrail.index.folder import create_folder
+    from pagetrail.index.lock import WriterLock
+
     folder = create_folder(root, version="bench")
     return CatalogueWriter(folder, WriterLock(folder.lock))
 
 
 def add_pages(catalogue: CatalogueWriter, count: int) -> list[int]:
     """Store pages of no content, a hundred to a document; returns their keys."""
+    from pagetrail.index.keys import page_key
+
     keys: list[int] = []
     encoders = [row[0] for row in catalogue.rows("SELECT id FROM encoders")]
     while len(keys) < count:
@@ -74,6 +78,8 @@ def unit(random: np.random.Generator, *shape: int) -> np.ndarray:
 
 def fill(writer: VectorWriter, batches: Iterator[np.ndarray]) -> None:
     """Publish the vectors of all waiting pages: float32 ``[pages, rows, d]`` at a time."""
+    from pagetrail.types import Vectors
+
     name, revision, _ = writer._names
     for batch in batches:
         pages, rows, width = batch.shape
@@ -99,3 +105,13 @@ def resident() -> int:
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def cpu_flags() -> str:
+    """Return the processor's name and which instructions for 8-bit products it has."""
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    facts = {name.strip(): value.split() for name, value in lines.items()}
+    wanted = ("avx2", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "amx_int8")
+    flags = [flag for flag in wanted if flag in facts.get("flags", [])]
+    return f"{' '.join(facts.get('model name', ['unknown']))} ({', '.join(flags) or 'none'})"
