@@ -92,7 +92,7 @@ $(READY_VISION): .venv/bin/python pyproject.toml requirements/dev.lock
 	@echo "installing torch, torchvision and open_clip into .venv-vision"
 	@[ -x $(VISION)/python ] || $(PYTHON) -m venv .venv-vision
 	@$(VISION)/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
-	@$(VISION)/python -m pip install -qq --disable-pip-version-check -c requirements/dev.lock \
+	@$(VISION)/python -m pip install -qq --no-compile -c requirements/dev.lock \
 	  $(TORCH_PAIR) -e '.[local,remote,openclip]' --group test
 	@touch $@
 

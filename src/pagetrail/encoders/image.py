@@ -43,6 +43,7 @@ __all__ = ["DenseEncoder", "PaddedTextEncoder", "open_dense_encoder"]
 
 _SIGLIP_TOKENS = 64  # the trained text length of every SigLIP
 _TEXTS = 32  # at a time; they are short
+_UNKNOWN_PIXELS = 1_000_000  # of a model behind sentence-transformers that does not say
 
 
 class _Towers(Protocol):
@@ -284,7 +285,8 @@ def _transformers_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
 
 def _square(processor: Any) -> int:
     """Return the pixels that a processor leaves of a picture."""
-    crop = getattr(processor, "crop_size", None) if processor.do_center_crop else None
+    cropped = getattr(processor, "do_center_crop", False)
+    crop = getattr(processor, "crop_size", None) if cropped else None
     size = dict(crop or processor.size)
     side = int(size.get("shortest_edge") or 0)
     return side * side or int(size["height"]) * int(size["width"])
@@ -345,10 +347,12 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
 
 
 class _SentenceTowers:
-    pixels = 1_000_000  # what is behind it may look at less; it does not say
-
     def __init__(self, model: Any) -> None:
         self._model = model
+        try:
+            self.pixels = _square(model.processor.image_processor)
+        except (AttributeError, KeyError):
+            self.pixels = _UNKNOWN_PIXELS
 
     def texts(self, texts: list[str], *, padded: bool) -> Any:
         del padded  # only SigLIP knows two ways

@@ -98,6 +98,7 @@ def test_features_may_come_as_a_tensor(tiny_model, monkeypatch):
 def test_an_encoder_says_how_many_pixels_it_sees(tiny_model):
     assert load_image_encoder(str(tiny_model("clip"))).pixels == 32 * 32
     assert load_image_encoder(str(tiny_model("siglip"))).pixels == 32 * 32
+    assert load_image_encoder(str(tiny_model("sentence_clip"))).pixels == 32 * 32
     assert load_image_encoder(str(tiny_model("siglip2"))).pixels == 64 * 16 * 16
 
 
