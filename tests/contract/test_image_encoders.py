@@ -19,6 +19,37 @@ def test_the_fake_keeps_the_contract(options):
     check_image_encoder(PatchEncoder(**options))
 
 
+def page(**patches):
+    """A white page with coloured patches, such as ``red=(0, 3)`` for row 0, column 3."""
+    colours = {"red": (220, 30, 30), "blue": (30, 60, 200), "green": (30, 160, 60)}
+    picture = np.full((80, 60, 3), 255, np.uint8)
+    for colour, (row, column) in patches.items():
+        picture[row * 20 : row * 20 + 20, column * 15 : column * 15 + 15] = colours[colour]
+    return picture
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_fake_finds_pages_by_the_colours_that_a_question_names(late):
+    encoder = PatchEncoder(late=late)
+    pages = encoder.encode_images([page(), page(red=(0, 3)), page(blue=(2, 1), green=(3, 3))])
+
+    def scores(question):
+        query = encoder.encode_queries([question]).data
+        return [
+            float((query @ pages.data[a:b].T).max(axis=1).mean())
+            for a, b in zip(pages.offsets[:-1], pages.offsets[1:], strict=True)
+        ]
+
+    assert np.argmax(scores("Where is the red box?")) == 1
+    assert np.argmax(scores("blue")) == 2
+    assert np.argmax(scores("white paper only")) == 0 or late
+    assert scores("nothing of that kind") == [0, 0, 0]
+    if late:
+        best = int((encoder.encode_queries(["red"]).data @ pages.data[16:32].T).argmax())
+        grid = pages.grids[1]
+        assert divmod(grid.cells.tolist().index(best), grid.columns) == (0, 3)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "kind"),
     [
