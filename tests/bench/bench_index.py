@@ -1,8 +1,10 @@
 """What adding, removing and searching cost as a library grows: made-up pages, no data needed.
 
-Prints, at a small and at a large size, the CPU milliseconds per page of storing, of the lexical
-indexes and of publishing vectors, the cost of adding and of removing one document of twenty pages
-(it must not grow with the library), and the CPU milliseconds of a warm search per channel.
+A library with the built-in encoder's vectors and those of a late-interaction encoder. Prints, at a
+small and at a large size, the CPU milliseconds per page of storing, of the lexical indexes and of
+publishing vectors, the cost of adding and of removing a document of one page and of twenty (it must
+not grow with the library), what reopening takes until the first result, and the CPU milliseconds of
+a warm search per channel.
 """
 
 # ruff: noqa: T201  (a bench talks to the terminal)
@@ -17,19 +19,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from shelves import run_plainly, unit
 
+from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.changes import CatalogueWriter
 from pagetrail.index.folder import create_folder
 from pagetrail.index.lexical import Lexical
 from pagetrail.index.lock import WriterLock
-from pagetrail.index.publish import VectorWriter
+from pagetrail.index.publish import Registration, VectorWriter
+from pagetrail.index.segments import VectorIndex
 from pagetrail.types import Block, Box, Document, Page, Vectors, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 DIMENSION = 384
-BLOCKS, WORDS, PASSAGES = 20, 18, 3
+LATE_DIMENSION = 128
+BLOCKS, WORDS, PASSAGES, PATCHES = 20, 18, 3, 64
 VOCABULARY = np.array(
     [
         f"{a}{b}{c}"
@@ -69,6 +75,13 @@ class Shelf:
         self.catalogue = CatalogueWriter(folder, WriterLock(folder.lock))
         self.lexical = Lexical(folder.lexical, write=True)
         self.vectors = VectorWriter(self.catalogue, name="bench", revision="1", dimension=DIMENSION)
+        self.late = VectorWriter(
+            self.catalogue,
+            name="late",
+            revision="1",
+            dimension=LATE_DIMENSION,
+            registration=Registration("late"),
+        )
         self.random = np.random.default_rng(0)
         self.spent = {"storage": 0.0, "lexical": 0.0, "vectors": 0.0}
         self.documents: list[str] = []
@@ -112,8 +125,8 @@ class Shelf:
             ),
         )
         pages = self.pages(begun.document, count)
-        rows = self.random.standard_normal((count * PASSAGES, DIMENSION)).astype(np.float32)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = unit(self.random, count * PASSAGES, DIMENSION)
+        patches = unit(self.random, count * PATCHES, LATE_DIMENSION)
         keys: list[int] = []
         for at in range(0, count, 64):
             keys += self._clock(
@@ -126,6 +139,8 @@ class Shelf:
         offsets = np.arange(0, len(rows) + 1, PASSAGES)
         vectors = Vectors(rows, offsets, "bench", "1")
         self._clock("vectors", lambda: self.vectors.publish(keys, vectors, [0] * len(rows)))
+        many = Vectors(patches, np.arange(0, len(patches) + 1, PATCHES), "late", "1")
+        self._clock("vectors", lambda: self.late.publish(keys, many))
         if commit:
             self.settle()
         self.documents.append(begun.document)
@@ -142,6 +157,7 @@ class Shelf:
     def settle(self) -> None:
         self._clock("lexical", lambda: self.lexical.commit(self.catalogue))
         self._clock("vectors", self.vectors.compact)
+        self._clock("vectors", self.late.compact)
 
     def taken(self) -> dict[str, float]:
         """Return and reset the seconds spent."""
@@ -161,22 +177,60 @@ def grow(shelf: Shelf, pages: int) -> None:
     print(f"{pages:>7} pages: writing, CPU ms a page: {each}")
 
 
-def one_document(shelf: Shelf, rounds: int = 8) -> None:
-    """Add and remove a document again and again; medians, since compaction is now and then due."""
+def one_document(shelf: Shelf, pages: int, rounds: int = 16) -> float:
+    """Add and remove a document again and again; medians, since compaction is now and then due.
+
+    Returns the median CPU seconds of adding.
+    """
     costs: dict[str, list[float]] = {"adding": [], "removing": []}
     for _ in range(rounds):
-        for what, call in (("adding", lambda: shelf.add(20)), ("removing", shelf.remove)):
+        for what, call in (("adding", lambda: shelf.add(pages)), ("removing", shelf.remove)):
             shelf.taken()
             call()
             costs[what].append(sum(shelf.taken().values()))
     for what, seconds in costs.items():
         print(
-            f"{shelf.page_count:>7} pages: {what} a document of 20 pages, CPU ms: "
-            f"median {np.median(seconds) * 1e3:.0f}, most {max(seconds) * 1e3:.0f}"
+            f"{shelf.page_count:>7} pages: {what} a document of {pages} pages, CPU ms: "
+            f"median {np.median(seconds) * 1e3:.1f}, most {max(seconds) * 1e3:.0f}"
         )
+    return float(np.median(costs["adding"]))
 
 
-def search(shelf: Shelf, rounds: int = 100) -> None:
+def removed_at_once(shelf: Shelf) -> None:
+    """A page that was removed is in no result any more, in an index that was open before."""
+    late = _late(shelf.catalogue)
+    shelf.add(1)
+    ((key,),) = shelf.catalogue.rows("SELECT max(key) FROM pages")
+    asked = unit(shelf.random, 20, LATE_DIMENSION)
+    count = shelf.page_count
+    assert key in late.search(asked, limit=count, exact=True).keys
+    shelf.remove()
+    assert key not in late.search(asked, limit=count, exact=True).keys
+    print(f"{shelf.page_count:>7} pages: a removed page is gone from the next result")
+
+
+def reopen(shelf: Shelf) -> None:
+    """Open the catalogue and the vectors as another process would."""
+    started = time.perf_counter()
+    with Catalogue(shelf.catalogue.folder) as catalogue:
+        dense = VectorIndex(catalogue, name="bench", revision="1", dimension=DIMENSION)
+        counts = dense.page_count(), _late(catalogue).page_count()
+        opened = time.perf_counter() - started
+        dense.search(unit(shelf.random, DIMENSION), limit=10)
+        searched = time.perf_counter() - started
+    print(
+        f"{counts[0]:>7} pages: reopening {opened * 1e3:.0f} ms by the clock, "
+        f"{searched * 1e3:.0f} ms with a first search by meaning"
+    )
+
+
+def _late(catalogue: Catalogue) -> VectorIndex:
+    return VectorIndex(
+        catalogue, name="late", revision="1", dimension=LATE_DIMENSION, channel="late"
+    )
+
+
+def search(shelf: Shelf, rounds: int = 20) -> None:
     view = shelf.catalogue.view()
     words = VOCABULARY[shelf.random.zipf(1.3, (rounds, 8)) % len(VOCABULARY)]
     texts = [" ".join(row) for row in words]
@@ -185,7 +239,7 @@ def search(shelf: Shelf, rounds: int = 100) -> None:
     one = frozenset([next(iter(view.ids))])
     for scope, documents in (("one document", one), ("whole library", None)):
         costs = {}
-        for channel in ("pages", "blocks", "dense"):
+        for channel in ("pages", "blocks", "dense", "late"):
             ask = partial(_ask, shelf, channel, documents)
             ask(texts[0], queries[0])
             started = time.process_time()
@@ -199,7 +253,10 @@ def search(shelf: Shelf, rounds: int = 100) -> None:
 def _ask(
     shelf: Shelf, channel: str, documents: frozenset[int] | None, text: str, query: np.ndarray
 ) -> None:
-    if channel == "dense":
+    if channel == "late":
+        asked = np.resize(query, (20, LATE_DIMENSION))
+        found = shelf.late.search(asked, limit=200, documents=documents)
+    elif channel == "dense":
         found = shelf.vectors.search(query, limit=200, documents=documents)
     else:
         found = shelf.lexical.search(text, channel, limit=200, documents=documents)
@@ -207,15 +264,22 @@ def _ask(
 
 
 def main() -> None:
+    run_plainly()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 20_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 50_000])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         shelf = Shelf(Path(folder) / "library")
+        adding = []
         for size in arguments.sizes:
             grow(shelf, size)
-            one_document(shelf)
+            one_document(shelf, 20)
+            adding.append(one_document(shelf, 1))
+            removed_at_once(shelf)
+            reopen(shelf)
             search(shelf)
+        ratio = adding[-1] / adding[0]
+        print(f"adding one page: {ratio:.2f} x of what it cost in the smallest library")
         size = sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file())
         print(f"{size / shelf.page_count / 1024:.1f} KiB on disk a page")
 
