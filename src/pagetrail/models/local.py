@@ -286,11 +286,12 @@ class _Engine:
                 content.append({"type": "text", "text": text})
             turns.append({"role": message.role, "content": content})
         inputs = self._filled(turns)
-        return (
-            inputs.to(self._model.device, dtype=self._model.dtype)
-            if self.sees
-            else inputs.to(self._model.device)
-        )
+        if not self.sees:
+            inputs.pop(
+                "token_type_ids", None
+            )  # some tokenizers write them, no model here reads them
+            return inputs.to(self._model.device)
+        return inputs.to(self._model.device, dtype=self._model.dtype)
 
     def _filled(self, turns: list[dict[str, Any]]) -> Any:
         extra = {"enable_thinking": False} if "enable_thinking" in self._template else {}

@@ -110,6 +110,21 @@ def test_replies_are_greedy_whatever_the_checkpoint_sets(text_folder, reading, t
     assert changed.logprobs == pytest.approx(plain.logprobs)
 
 
+def test_smaller_number_formats_give_like_numbers(text_folder, reading):
+    half = LocalChat(str(text_folder), device="cpu", dtype="bfloat16")
+    exact = reading.chat(ASK, max_tokens=1, logprobs=True).logprobs
+    rough = half.chat(ASK, max_tokens=1, logprobs=True).logprobs
+    assert rough["yes"] == pytest.approx(exact["yes"], abs=0.1)
+
+
+def test_numbers_that_are_not_finite_are_refused(text_folder):
+    broken = LocalChat(str(text_folder), device="cpu")
+    with torch.no_grad():
+        broken._engine._model.lm_head.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="not finite"):
+        broken.chat(ASK, max_tokens=1, logprobs=True)
+
+
 def test_a_reply_is_cut_at_the_most_tokens(reading):
     reply = reading.chat(ASK, max_tokens=3)
     assert (reply.finish, reply.reply_tokens, reply.logprobs) == ("length", 3, None)
