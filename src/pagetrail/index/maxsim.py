@@ -190,6 +190,10 @@ def best_rows(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
     >>> best_rows(np.array([[.1, .5, .2, .7], [.1, .5, .9, .7]]), np.array([0, 2, 4])).tolist()
     [1, 2]
     """
+    if len(scores) == 1:
+        best = np.maximum.reduceat(scores[0], starts[:-1]) if len(starts) > 1 else scores[0]
+        hits = np.flatnonzero(scores[0] == np.repeat(best, np.diff(starts)))
+        return np.asarray(hits[np.searchsorted(hits, starts[:-1])])
     rows = np.empty(len(starts) - 1, np.int64)
     for page, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
         votes = np.bincount(scores[:, first:last].argmax(axis=1))

@@ -135,3 +135,5 @@ def test_best_rows_matches_a_loop(pages: list[list[tuple[int, int, int]]]) -> No
         winners = [max(range(len(page)), key=lambda n: (page[n][t], -n)) for t in range(3)]
         most = max(winners.count(n) for n in winners)
         assert row - start == min(n for n in winners if winners.count(n) == most)
+    for start, page, row in zip(starts, pages, best_rows(scores[:1], starts), strict=False):
+        assert row - start == max(range(len(page)), key=lambda n: (page[n][0], -n))
