@@ -14,9 +14,11 @@ from pagetrail.models import prompts
 from pagetrail.models.cache import CachedChat, MemoryStore
 from pagetrail.ports import Prompt, Reply
 from pagetrail.testing import (
+    ChatServer,
     HashEncoder,
     PlainPictures,
     ScriptedChat,
+    Turn,
     WordJudge,
     check_judge,
     tiny_pages,
@@ -104,6 +106,31 @@ def test_judges_over_a_model_of_this_machine_keep_the_contract(tiny_model):
     grade = Grade(model, prompts.GRADE, pixels=4000)
     for verdict in grade.judge(Query("How many?"), tiny_pages()[:2], PlainPictures()):
         assert 1 < verdict.grade < 5
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_judges_over_a_real_server_keep_the_contract_and_ask_once():
+    pytest.importorskip("openai", reason="needs the extra remote")
+    from pagetrail.models.remote import RemoteChat
+
+    def says(asked):
+        if "Fares" in asked.text:
+            return Turn(status=400, message="the context is too long")
+        return Turn("yes", logprobs={"yes": -0.4, " no": -1.4, "The": -3.0})
+
+    with ChatServer(says) as server, RemoteChat("test", server.url, "k") as model:
+        judge = YesNo(CachedChat(model, MemoryStore()), prompts.YES_NO, pixels=4000)
+        check_judge(judge)
+        query = Query("How much is a bicycle?")
+        for cost in (len(tiny_pages()), 0):
+            before = len(server.asked)
+            verdicts = judge.judge(query, tiny_pages(), PlainPictures())
+            assert {round(v.log_odds, 6) for v in verdicts} == {1.0}
+            assert sum(v.calls for v in verdicts) == cost == len(server.asked) - before
+        by_words = YesNo(model, prompts.YES_NO_TEXT, pixels=0)
+        outcomes = [v.outcome for v in by_words.judge(query, tiny_pages(), PlainPictures())]
+        assert outcomes == ["judged"] * 2 + ["failed"] + ["judged"] * 2 + ["failed"]
 
 
 class _Changed(WordJudge):
