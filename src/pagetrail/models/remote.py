@@ -7,6 +7,7 @@ counted once; what a server refuses is left out from then on; what it does not t
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
@@ -36,6 +37,7 @@ __all__ = ["RemoteChat"]
 _LARGEST = 64 * 1024 * 1024  # bytes of one answer; a server gone wild must not fill the memory
 _AGAIN = frozenset({408, 409, 425, 429})
 _REFUSED = frozenset({400, 422})
+_UNABLE = re.compile(r"not (?:supported|implemented)|unsupported")
 
 _T = TypeVar("_T")
 
@@ -248,6 +250,8 @@ class RemoteChat:
         try:
             entries = json.loads(self._once(self._list))["data"]
             found = [entry for entry in entries if entry.get("id") == self._model]
+            if len(entries) == 1:  # servers of one model take any name for it
+                found = entries
         except PassingError as error:
             raise EndpointError(f"{self._where}: {error}") from None
         except (RefusedError, ValueError, LookupError, TypeError, AttributeError):
@@ -418,7 +422,8 @@ class RemoteChat:
         status, (message, param) = int(error.status_code), reason_of(error)
         message, param = self._address.hide(message), self._address.hide(param)
         told = f" ({one_line(message)})" if message else ""
-        if status in _REFUSED:
+        # llama.cpp says 500 for what its model cannot do; that does not pass.
+        if status in _REFUSED or (status >= 500 and _UNABLE.search(message.lower())):
             return RefusedError(one_line(message) or f"status {status}", message, param)
         if "insufficient_quota" in f"{message} {getattr(error, 'code', '')}":
             return self._failed(f"the account has nothing left{told}; pay in, or use another key")

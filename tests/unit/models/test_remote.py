@@ -300,6 +300,24 @@ def test_errors_that_do_not_pass_are_raised_at_once(status, advice):
     assert spent(model) == (1, 0, 1)
 
 
+def test_what_a_server_calls_an_error_of_its_own_but_never_passes_is_raised_at_once():
+    with chat_with(Turn(status=500, message="image input is not supported")) as (server, model):
+        with pytest.raises(EndpointError, match="image input is not supported"):
+            model.chat(ASK)
+        assert len(server.asked) == 1
+    assert spent(model) == (1, 0, 1)
+
+
+def test_what_the_server_tells_of_its_models():
+    with chat_with(models=["other", "test"]) as (_, model):
+        assert model.served()["id"] == "test"
+    with chat_with(models=["other"]) as (_, model):
+        assert model.served()["id"] == "other"  # servers of one model take any name
+    with chat_with(models=["other", "another"]) as (_, model):
+        assert model.served() == {}
+    assert spent(model) == (0, 0, 0)
+
+
 def test_an_empty_account_is_not_waited_for():
     body = b'{"error": {"message": "insufficient_quota: pay", "code": "insufficient_quota"}}'
     with chat_with(Turn(status=429, body=body)) as (server, model):
