@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
@@ -12,7 +13,7 @@ from ..errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["encode_in_batches", "first_line", "is_out_of_memory"]
+__all__ = ["Limits", "encode_in_batches", "first_line", "is_out_of_memory"]
 
 # Devices other than cuda raise a plain RuntimeError; their words differ.
 _OUT_OF_MEMORY = re.compile(
@@ -20,27 +21,39 @@ _OUT_OF_MEMORY = re.compile(
 )
 
 
+@dataclass(slots=True)
+class Limits:
+    """How much is encoded at a time; lowered when memory runs out.
+
+    Attributes:
+        most: Items at a time.
+        budget: Cost at a time; one item may exceed it alone.
+    """
+
+    most: int
+    budget: int
+
+
 def encode_in_batches(
     items: Sequence[Any],
     costs: Sequence[int],
     encode: Callable[[list[Any]], Sequence[Any]],
+    limits: Limits,
     *,
-    most: int,
-    budget: int,
     what: str = "picture",
 ) -> list[Any]:
     """Return one result per item, in order, encoding as many at a time as memory allows.
 
     Items of like cost go together, the dearest first, so that little is spent on padding and what
     does not fit shows at once. A batch costs its dearest item times its count, because the others
-    are padded to it. When the device runs out of memory the batch is halved, and stays halved.
+    are padded to it. When the device runs out of memory the batch is halved, and the limits stay
+    so for later calls.
 
     Args:
         items: What to encode.
         costs: Pixels or tokens of each.
         encode: Turns a batch into as many results.
-        most: Items at a time.
-        budget: Cost at a time; one item may exceed it alone.
+        limits: How much at a time.
         what: Names an item in messages.
 
     Raises:
@@ -50,17 +63,9 @@ def encode_in_batches(
     results: list[Any] = [None] * len(items)
     start = 0
     while start < len(order):
-        fitting = max(1, budget // max(1, costs[order[start]]))
-        batch = order[start : start + min(most, fitting)]
-        try:
-            encoded = encode([items[index] for index in batch])
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            failure = first_line(error)
-        else:
-            failure = ""
-        # Outside the handler: the traceback would hold on to the tensors of the failed batch.
+        fitting = max(1, limits.budget // max(1, costs[order[start]]))
+        batch = order[start : start + min(limits.most, fitting)]
+        encoded, failure = _tried(encode, [items[index] for index in batch])
         if failure:
             _release_memory()
             if len(batch) == 1:
@@ -68,13 +73,28 @@ def encode_in_batches(
                     f"{what} {batch[0]} does not fit into the device's memory, even alone "
                     f"({failure}); ask for fewer pixels, a smaller dtype, or another device"
                 )
-            most = budget = max(1, len(batch) // 2)
-            budget *= max(1, costs[order[start]])
+            limits.most = len(batch) // 2
+            limits.budget = limits.most * max(1, costs[order[start]])
             continue
         for index, result in zip(batch, encoded, strict=True):
             results[index] = result
         start += len(batch)
     return results
+
+
+def _tried(
+    encode: Callable[[list[Any]], Sequence[Any]], batch: list[Any]
+) -> tuple[Sequence[Any], str]:
+    """Return results, or in what words memory ran out.
+
+    The error itself stays here: its traceback would hold on to the tensors of the batch.
+    """
+    try:
+        return encode(batch), ""
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return (), first_line(error)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

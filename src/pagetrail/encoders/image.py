@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..types import Vectors
-from .batches import encode_in_batches
+from .batches import Limits, encode_in_batches
 from .loading import (
     clean_text,
     load_pretrained,
@@ -68,7 +68,8 @@ class DenseEncoder:
         self._towers = towers
         self._name, self._revision = name, revision
         self._settings = MappingProxyType(dict(settings))
-        self._batch = batch
+        self._image_limits = Limits(batch, 4 * towers.pixels * batch)
+        self._text_limits = Limits(_TEXTS, _TEXTS)
         self._lock = Lock()
         self._dimension = int(self._text_rows(["a page"], padded=True).shape[1])
 
@@ -118,8 +119,7 @@ class DenseEncoder:
                 made,
                 [min(p.width * p.height, 4 * self.pixels) for p in made],
                 lambda batch: list(unit_rows(self._towers.images(batch), self.name)),
-                most=self._batch,
-                budget=4 * self.pixels * self._batch,
+                self._image_limits,
             )
         return self._vectors(self._stacked(rows))
 
@@ -133,8 +133,7 @@ class DenseEncoder:
                 [clean_text(text) for text in texts],
                 [1] * len(texts),
                 lambda batch: list(unit_rows(self._towers.texts(batch, padded=padded), self.name)),
-                most=_TEXTS,
-                budget=_TEXTS,
+                self._text_limits,
                 what="text",
             )
         return self._stacked(rows)

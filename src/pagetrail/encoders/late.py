@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..types import Vectors
-from .batches import encode_in_batches
+from .batches import Limits, encode_in_batches
 from .grids import pool_patches, pooled_grid
 from .loading import (
     clean_text,
@@ -97,7 +97,9 @@ class LateEncoder:
         self._model = model
         self._name, self._revision = name, revision
         self._settings = MappingProxyType(dict(settings))
-        self._batch, self._pool = batch, pool
+        self._image_limits = Limits(batch, batch * min(model.pixels, _USUAL_PIXELS))
+        self._text_limits = Limits(_TEXTS, _TEXTS * 1000)
+        self._pool = pool
         self._lock = Lock()
         self._dimension = int(self._questions(["a page"])[0].shape[1])
 
@@ -146,14 +148,12 @@ class LateEncoder:
             ModelError: A picture alone does not fit into memory, or vectors are not finite.
         """
         made = pictures(images)
-        budget = self._batch * min(self.pixels, _USUAL_PIXELS)
         with self._lock:
             results = encode_in_batches(
                 made,
                 [min(p.width * p.height, self.pixels) for p in made],
                 self._see,
-                most=self._batch,
-                budget=budget,
+                self._image_limits,
             )
         grids = [grid for _, grid in results if grid is not None]
         complete = tuple(grids) if len(grids) == len(results) else ()
@@ -175,8 +175,7 @@ class LateEncoder:
                 cleaned,
                 [len(text) + 64 for text in cleaned],
                 lambda batch: [unit_rows(rows, self.name) for rows in self._model.queries(batch)],
-                most=_TEXTS,
-                budget=_TEXTS * 1000,
+                self._text_limits,
                 what="text",
             )
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from pagetrail.encoders.batches import encode_in_batches
+from pagetrail.encoders.batches import Limits, encode_in_batches
 from pagetrail.encoders.loading import (
     fingerprint,
     pick_device,
@@ -279,10 +279,10 @@ def test_batches_keep_order_and_bounds():
 
     costs = [5, 1, 9, 1, 30, 1]
     items = list("abcdef")
-    results = encode_in_batches(items, costs, encode, most=3, budget=10)
+    results = encode_in_batches(items, costs, encode, Limits(3, 10))
     assert results == ["<a>", "<b>", "<c>", "<d>", "<e>", "<f>"]
     assert batches == [["e"], ["c"], ["a", "b"], ["d", "f"]]
-    assert encode_in_batches([], [], encode, most=3, budget=10) == []
+    assert encode_in_batches([], [], encode, Limits(3, 10)) == []
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,11 @@ def test_a_full_device_halves_the_batch_and_goes_on(error):
             raise error
         return batch
 
-    items = list(range(9))
-    assert encode_in_batches(items, [1] * 9, encode, most=8, budget=8) == items
+    items, limits = list(range(9)), Limits(8, 8)
+    assert encode_in_batches(items, [1] * 9, encode, limits) == items
     assert sizes == [8, 4, 2, 2, 2, 2, 1]
+    assert encode_in_batches(items[:4], [1] * 4, encode, limits) == items[:4]
+    assert sizes[7:] == [2, 2]  # later calls know
 
 
 def test_one_picture_that_does_not_fit_is_named():
@@ -315,7 +317,22 @@ def test_one_picture_that_does_not_fit_is_named():
         return batch
 
     with pytest.raises(ModelError, match=r"picture 3 does not fit.*even alone"):
-        encode_in_batches(list(range(6)), [1] * 6, encode, most=4, budget=4)
+        encode_in_batches(list(range(6)), [1] * 6, encode, Limits(4, 4))
+
+
+def test_an_encoder_goes_on_after_its_device_was_full(tiny_model, monkeypatch):
+    encoder = load_image_encoder(str(tiny_model("clip")), batch=4)
+    images = [np.full((9, 9, 3), shade, np.uint8) for shade in range(0, 200, 40)]
+    expected = encoder.encode_images(images).data
+    look = encoder._towers.images
+
+    def little(batch):
+        if len(batch) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return look(batch)
+
+    monkeypatch.setattr(encoder._towers, "images", little)
+    assert np.allclose(encoder.encode_images(images).data, expected, atol=1e-5)
 
 
 def test_other_errors_pass():
@@ -323,7 +340,7 @@ def test_other_errors_pass():
         raise RuntimeError("shapes cannot be multiplied")
 
     with pytest.raises(RuntimeError, match="shapes"):
-        encode_in_batches([1], [1], encode, most=4, budget=4)
+        encode_in_batches([1], [1], encode, Limits(4, 4))
 
 
 def test_threads_and_gradients_are_left_alone(tiny_model):
