@@ -33,7 +33,8 @@ __all__ = ["Loaded", "Part"]
 _T = TypeVar("_T")
 _MANY_RUNS = 64  # from here on scoring everything beats scoring pieces
 _SPARSE = 0.2  # of a segment's pages; fewer are scored exactly at once
-_PIECE = 1 << 22  # bytes of codes that are scored at a time
+_PIECE = 1 << 24  # bytes of codes that are scored at a time
+_COPY = 1 << 22  # bytes of codes that are copied to be scored together
 _PARALLEL = 16_000_000  # bytes of codes from which on several threads are used
 
 
@@ -178,7 +179,7 @@ class Loaded:
         """Return the scores of pages by place, float32 ``[n]``."""
         scores = np.empty(len(places), np.float32)
         order = np.argsort(places, kind="stable")
-        step = max(1, _PIECE // max(1, self._row_bytes(places)))
+        step = max(1, _COPY // max(1, self._page_bytes()))
         for at in range(0, len(order), step):
             some = order[at : at + step]
             scores[some] = page_scores(question, self.gather(places[some])[0])
@@ -205,8 +206,12 @@ class Loaded:
             part = parts[owner]
             local = places[members] - self._firsts[owner]
             source = _ranges(part.rows.starts[local], counts[members])
-            target = _ranges(bounds[members], counts[members])
-            codes[target] = part.rows.codes[source]
+            target: slice | np.ndarray = slice(bounds[members[0]], bounds[members[-1] + 1])
+            if members[-1] - members[0] == len(members) - 1:
+                np.take(part.rows.codes, source, axis=0, out=codes[target], mode="clip")
+            else:
+                target = _ranges(bounds[members], counts[members])
+                codes[target] = part.rows.codes[source]
             if part.columns is not None:
                 part.let_go()
             scales[target] = (
@@ -257,11 +262,10 @@ class Loaded:
         """Return the document of each stretch of pages between two of `_edges`."""
         return self.keys[self._edges[:-1]] >> NUMBER_BITS
 
-    def _row_bytes(self, places: np.ndarray) -> int:
-        """Return the bytes of codes that one of these pages has on average."""
-        rows = sum(len(part.rows.codes) for part in self.parts.values())
-        width = next((part.rows.codes.shape[1] for part in self.parts.values()), 0)
-        return width * rows // max(1, len(self.keys)) if len(places) else 1
+    def _page_bytes(self) -> int:
+        """Return the bytes of codes that a page has on average."""
+        size = sum(part.rows.codes.size for part in self.parts.values())
+        return size // max(1, len(self.keys))
 
     def _pieces(self, chosen: np.ndarray) -> list[tuple[Part, int, int, int]]:
         """Return what to score: segment, its first page, and pages of it from and to."""

@@ -29,7 +29,7 @@ __all__ = ["Question", "Rows", "best_rows", "float_scores", "page_scores", "quan
 _ZERO = 128
 _LIMIT = 63
 _STEP = 8  # columns that cost as much as one
-_RESULTS = 262_144  # numbers of one product, which then stay in the cache
+_RESULTS = 524_288  # numbers of one product, which then stay in the cache
 _COMMON = 16  # vectors of a page from which on they share one scale
 
 
