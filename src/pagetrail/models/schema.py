@@ -28,14 +28,18 @@ def read_reply(text: str, schema: Mapping[str, object]) -> Any:
 
     Raises:
         ReplyFaultError: There is not exactly one JSON value, or it does not follow the schema.
-        UsageError: The schema itself is not a valid JSON schema.
+        UsageError: The schema is not valid, or refers to another; nothing is fetched.
     """
     validator = _validator(schema)
     value = read_json(text)
+    from referencing.exceptions import Unresolvable
+
     try:
         fault = _first(validator.iter_errors(value))
     except RecursionError as error:
         raise ReplyFaultError("it is nested too deeply") from error
+    except Unresolvable as error:
+        raise UsageError(f"the JSON schema refers to what is not in it: {error.ref}") from error
     if fault is not None:
         path = "".join(f"[{part!r}]" for part in fault.absolute_path)
         reason = _short(fault.message)
