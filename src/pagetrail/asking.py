@@ -1,4 +1,4 @@
-"""From what a person writes to what stages speak: names to documents, words to a query, and back.
+"""What stands between a person and the stages: names, questions, and what comes back.
 
 Part of the composition root.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .retrieve.pipeline import Pipeline
     from .types import Document, Page
 
-__all__ = ["Explained", "find_document", "find_page", "make_query", "places_of"]
+__all__ = ["Encoded", "Explained", "find_document", "find_page", "make_query", "places_of"]
 
 _LONGEST = 10_000  # characters of a question; some ways of reading it cost more than linear time
 
@@ -36,6 +36,25 @@ class Explained:
     trace: Trace
     pipeline: Pipeline
     lacking: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What became of one encoder's run.
+
+    Attributes:
+        channel: The encoder.
+        pages: Pages that got vectors in this run.
+        failed: Page id to why its picture could not be drawn; these pages stay pending.
+        seconds: Wall-clock time, without loading the model.
+        pending: Pages that the encoder still lacks.
+    """
+
+    channel: str
+    pages: int
+    failed: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    pending: int = 0
 
 
 def find_document(catalogue: Catalogue, name: str) -> Document:

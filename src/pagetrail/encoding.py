@@ -9,10 +9,11 @@ from __future__ import annotations
 import io
 import re
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from .asking import Encoded
 from .encoders.passages import passages
 from .encoders.probe import check_probe
 from .encoders.spec import default_channel, load_image_encoder, parse_spec
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnyEncoder",
-    "Encoded",
     "Encoders",
     "channel_name",
     "encode_pending",
@@ -49,25 +49,6 @@ _OVERSAMPLE = 4  # pictures are drawn with so many times the model's pixels, whi
 _LEAST_PIXELS = 250_000
 _BATCHES = 4  # batches of the model that are drawn, encoded and published together
 _TAKEN = ("pages", "blocks", "phrases", "headings", "dense", "pointer", "names")
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """What became of one encoder's run.
-
-    Attributes:
-        channel: The encoder.
-        pages: Pages that got vectors in this run.
-        failed: Page id to why its picture could not be drawn; these pages stay pending.
-        seconds: Wall-clock time, without loading the model.
-        pending: Pages that the encoder still lacks.
-    """
-
-    channel: str
-    pages: int
-    failed: dict[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
-    pending: int = 0
 
 
 def channel_name(spec: str, name: str | None) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
-from .asking import Explained, find_document, find_page, make_query, places_of
+from .asking import Encoded, Explained, find_document, find_page, make_query, places_of
 from .config import Settings, load_settings, workers
 from .errors import (
     CorruptError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from .channels import Channels
-    from .encoding import Encoded, Encoders
+    from .encoding import Encoders
     from .estimating import Estimate
     from .index.folder import Folder
     from .index.registry import EncoderRecord

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from .encoding import AnyEncoder, Encoded
+    from .asking import Encoded
+    from .encoding import AnyEncoder
     from .index.doctor import Finding
     from .index.folder import Folder
     from .showing import PagePictures

@@ -290,8 +290,11 @@ class TestWithAServer:
             monkeypatch.setenv("PAGETRAIL_MODELS__JUDGE", f"openai:test@{server.url}")
             arguments = ("search", "red", "-r", "vrag:encoders=clip", "--explain", "--json")
             monkeypatch.setenv("PAGETRAIL_MODELS__MAX_CALLS", "2")
+            spoken = library(*arguments[:-2])
+            assert "judge yes_no: 1 failed of 3: budget spent" in spoken.err
+            monkeypatch.setenv("PAGETRAIL_MODELS__MAX_CALLS", "0")
             (short,) = library(*arguments).rows
-            assert short["steps"][2]["failed"] == "1"
+            assert (short["steps"][2]["failed"], short["steps"][2]["cache_hits"]) == ("1", 2)
             assert len(server.asked) == 2
             monkeypatch.delenv("PAGETRAIL_MODELS__MAX_CALLS")
             (whole,) = library(*arguments).rows

@@ -17,7 +17,7 @@ from .output import data, line, progress, say, tell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..encoding import Encoded
+    from ..asking import Encoded
     from ..library import Library
     from ..modelling import Labelled
 

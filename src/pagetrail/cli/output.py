@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from PIL.Image import Image
 
+    from ..asking import Explained
     from ..library import AddedDocument, Library
     from ..types import Answer, Ranking
 
@@ -28,6 +29,7 @@ __all__ = [
     "data",
     "describe",
     "explained_text",
+    "judged_notes",
     "line",
     "progress",
     "ranking_text",
@@ -175,6 +177,22 @@ def explained_text(view: dict[str, Any]) -> str:
     cost = view["cost"]
     lines.append(f"cost {cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.3f} s")
     return "\n".join(map(line, lines))
+
+
+def judged_notes(explained: Explained) -> list[str]:
+    """Return what a person should know of judges in a search: pages without a verdict."""
+    notes = []
+    for step in explained.trace.steps:
+        lost = {name: step.detail.get(name, "0") for name in ("failed", "unparsed")}
+        told = [f"{count} {name}" for name, count in lost.items() if count != "0"]
+        if told:
+            verdicts = [v for hit in explained.ranking.hits for v in hit.verdicts.values()]
+            reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
+            why = f": {reason}" if reason else ""
+            notes.append(f"{step.stage}: {', '.join(told)} of {step.detail['asked']}{why}")
+        if step.detail.get("outcome") == "no_candidate":
+            notes.append(f"{step.stage}: no page passed")
+    return notes
 
 
 def _verdict(verdict: dict[str, Any]) -> str:
