@@ -71,7 +71,7 @@ class ModelSettings(_Section):
     chat: str | None = Field(None, description="chat model that reads and answers")
     reranker: str | None = Field(None, description="cross-encoder that judges pages by their text")
     base_url: str | None = Field(None, description="OpenAI-compatible server for specs without one")
-    api_key: SecretStr | None = Field(None, description="its key; unset: OPENAI_API_KEY")
+    api_key: SecretStr | None = Field(None, description="its key; unset: see docs/models.md")
     device: str = Field("auto", description="where local models run: auto, cpu, cuda, mps, ...")
     dtype: str = Field("auto", description="number format of local models: auto, float32, ...")
     batch: int = Field(8, ge=1, le=4096, description="most pictures encoded at a time")

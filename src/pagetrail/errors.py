@@ -17,6 +17,7 @@ PagetrailError
 │   └── CorruptError       contents do not match their checksums; `doctor --repair` may help
 ├── ModelError             a model cannot be loaded, or is not the one the library was built with
 │   ├── EndpointError      a model's server cannot be reached, refuses, or fails again and again
+│   │   └── AccessError    it refuses the key, or knows no such model: no request will succeed
 │   ├── ReplyError         a model's reply is not what was asked for, or was cut off
 │   └── BudgetError        the calls, tokens or money allowed for this run are spent
 └── MissingExtraError      an optional dependency is absent; names the extra to install
@@ -25,6 +26,7 @@ PagetrailError
 from __future__ import annotations
 
 __all__ = [
+    "AccessError",
     "BudgetError",
     "ConfigError",
     "CorruptError",
@@ -143,6 +145,10 @@ class ModelError(PagetrailError):
 
 class EndpointError(ModelError):
     """A model's server cannot be reached, refuses the request, or fails after all retries."""
+
+
+class AccessError(EndpointError):
+    """The server refuses the key or knows no such model, so that no request will succeed."""
 
 
 class ReplyError(ModelError):

@@ -283,6 +283,16 @@ class TestWithAServer:
         assert result.code == 1
         assert "text failed" in result.out
 
+    @pytest.mark.parametrize("wrong", [{"key": "secret"}, {"models": ["another"]}])
+    def test_a_model_that_cannot_be_used_ends_the_search(self, library, monkeypatch, wrong):
+        library("encode", "add", "clip:any")
+        with ChatServer(**wrong) as server:
+            monkeypatch.setenv("PAGETRAIL_MODELS__JUDGE", f"openai:test@{server.url}")
+            result = library("search", "red", "-r", "vrag:encoders=clip")
+        assert result.code == 1
+        assert result.out == ""
+        assert ("models.api_key" if "key" in wrong else "model's name") in result.err
+
     def test_vrag_over_a_server_with_budget_and_cache(self, library, monkeypatch, tmp_path):
         library("encode", "add", "clip:any")
         monkeypatch.setenv("PAGETRAIL_MODELS__CONCURRENCY", "1")

@@ -12,18 +12,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import ipaddress
 import json
-import os
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..errors import ConfigError, EndpointError, MissingExtraError, ModelError, UsageError
+from ..address import Address
+from ..errors import AccessError, EndpointError, MissingExtraError, ModelError, UsageError
 from ..types import Vectors
 from .passages import passages
 
@@ -102,7 +101,7 @@ def remote_text_encoder(
     Args:
         model: The model's name on the server.
         base_url: The server's address, which mostly ends in ``/v1``.
-        api_key: The key; None: the variable OPENAI_API_KEY, or none at all.
+        api_key: The key; None: as `address.Address` says.
         query: Put before each question, as some models were trained (``query: ``).
         passage: Put before each passage.
         dimensions: Ask for shorter vectors, where the model can give them.
@@ -134,7 +133,7 @@ def remote_image_encoder(
     Args:
         model: The model's name on the server.
         base_url: The server's address, with or without ``/v1``.
-        api_key: The key; None: the variable OPENAI_API_KEY, or none at all.
+        api_key: The key; None: as `address.Address` says.
         late: Late interaction: many vectors per picture and question.
         prompt: Text sent with each picture; models made from chat models want one.
         query: Put before each question.
@@ -322,30 +321,19 @@ class _Server:
         retries: int,
         concurrency: int,
     ) -> None:
-        try:
-            parts = urlsplit(base_url.strip())
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            host = None
-        if host is None or parts.scheme not in ("http", "https"):
-            raise ConfigError("base_url: not an address, such as http://127.0.0.1:8000/v1")
-        key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key).strip()
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError("api_key: it holds characters that no key has; copy it again")
-        path = parts.path.rstrip("/")
+        self._address = Address(base_url, api_key)
+        root = self._address.url.removesuffix("/v1")
+        # vLLM's own endpoints stand beside those of the OpenAI protocol.
+        self._root = root
+        self._url = self._address.url if urlsplit(self._address.url).path else f"{root}/v1"
         self.model = model
         self.dimension: int | None = None
-        self._root = urlunsplit(parts._replace(path=path.removesuffix("/v1"), fragment=""))
-        self._url = urlunsplit(parts._replace(path=path or "/v1", fragment=""))
-        self._shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
-        self._secrets = [s for s in (key, parts.password, parts.query) if s and len(s) > 3]
-        self._key, self._local = key or "none", _is_loopback(host)
         self._timeout, self._retries, self._concurrency = timeout, retries, concurrency
         self._lock = threading.Lock()
         self._client: Any = None
 
     def __str__(self) -> str:
-        return f"{self.model!r}, {self._shown!r}"
+        return f"{self.model!r}, {self._address.shown!r}"
 
     def each(self, act: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Return ``act`` of every item, in order, several at a time."""
@@ -384,14 +372,16 @@ class _Server:
         return unit
 
     def _bad(self, reason: str) -> ModelError:
-        return ModelError(f"{self.model} at {self._shown}: the server sent {reason}")
+        return ModelError(f"{self.model} at {self._address.shown}: the server sent {reason}")
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
         openai = _sdk()
         try:
             return self._open().post(path, cast_to=object, body={"model": self.model, **body})
         except openai.APIStatusError as error:
-            raise self._failed(_advice(int(error.status_code), str(error))) from None
+            status = int(error.status_code)
+            kind = AccessError if status in (401, 403, 404) else EndpointError
+            raise self._failed(_advice(status, str(error)), kind) from None
         except openai.APITimeoutError:
             raise self._failed(f"no answer within {self._timeout:g} s") from None
         except openai.APIConnectionError as error:
@@ -402,20 +392,19 @@ class _Server:
         except ValueError:
             raise self._failed("its answer is not JSON") from None
 
-    def _failed(self, reason: str) -> EndpointError:
-        for secret in self._secrets:
-            reason = reason.replace(secret, "***")
+    def _failed(self, reason: str, kind: type[EndpointError] = EndpointError) -> EndpointError:
+        reason = self._address.hide(reason)
         line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
-        return EndpointError(f"{self.model} at {self._shown}: {line[:400]}")
+        return kind(f"{self.model} at {self._address.shown}: {line[:400]}")
 
     def _open(self) -> Any:
         openai = _sdk()
         with self._lock:
             if self._client is None:
                 # A proxy of the environment is for the outer world; it cannot reach this machine.
-                http = openai.DefaultHttpxClient(trust_env=not self._local)
+                http = openai.DefaultHttpxClient(trust_env=not self._address.is_local)
                 self._client = openai.OpenAI(
-                    api_key=self._key,
+                    api_key=self._address.key,
                     base_url=self._url,
                     timeout=openai.Timeout(self._timeout, connect=min(self._timeout, 10.0)),
                     max_retries=self._retries,
@@ -435,17 +424,10 @@ def _sdk() -> Any:
 
 def _advice(status: int, told: str) -> str:
     if status in (401, 403):
-        return f"the server refuses the key ({told}); set models.api_key or OPENAI_API_KEY"
+        return f"the server refuses the key ({told}); set models.api_key"
     if status == 404:
         return f"no such model or path ({told}); check the model's name and the address"
     return told
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _revision(given: str, settings: list[Any] | None) -> str:

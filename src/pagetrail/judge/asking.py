@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from ..errors import (
+    AccessError,
     BudgetError,
     DocumentError,
     EndpointError,
@@ -73,7 +74,8 @@ def ask_each(
         One outcome per conversation, in their order.
 
     Raises:
-        ModelError: The model cannot be used at all.
+        ModelError: The model cannot be used at all: it cannot be loaded, or its server refuses the
+            key or the model before it has replied once.
     """
     run = _Run(model, max_tokens=max_tokens, logprobs=logprobs)
     workers = min(max(1, model.concurrency), len(conversations))
@@ -114,6 +116,11 @@ class _Run:
         except BudgetError:
             self.stop("budget spent")
             return Asked(reason="budget spent", stopped=True)
+        except AccessError as error:
+            if self._failures is not None:
+                self.stop("stopped: the model cannot be used")
+                raise
+            return Asked(reason=one_line(error), calls=1)
         except EndpointError as error:
             self._count_failure()
             return Asked(reason=one_line(error), calls=1)

@@ -17,9 +17,9 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from ..errors import EndpointError, MissingExtraError, ReplyError, UsageError
+from ..address import Address
+from ..errors import AccessError, EndpointError, MissingExtraError, ReplyError, UsageError
 from ..ports import Message, Reply
-from .address import Address
 from .attempts import Attempts, Spent
 from .budget import Meter
 from .faults import PassingError, RefusedError, one_line, reason_of, retry_after
@@ -72,7 +72,7 @@ class RemoteChat:
     Args:
         model: The model's name on the server.
         base_url: The server's address, which mostly ends in ``/v1``.
-        api_key: The key; None: the variable OPENAI_API_KEY, or none at all.
+        api_key: The key; None: as `address.Address` says.
         timeout: Seconds for one request; for a stream, for each pause in it.
         retries: Repetitions of a request that failed in a way that may pass.
         concurrency: Requests at a time; a call that waits to repeat keeps its place.
@@ -331,8 +331,8 @@ class RemoteChat:
 
         return self._attempts.make(body_for, attempt, spent)
 
-    def _failed(self, reason: str) -> EndpointError:
-        return EndpointError(f"{self._where}: {reason}")
+    def _failed(self, reason: str, kind: type[EndpointError] = EndpointError) -> EndpointError:
+        return kind(f"{self._where}: {reason}")
 
     @property
     def _where(self) -> str:
@@ -431,11 +431,12 @@ class RemoteChat:
             wait = retry_after(error.response.headers)
             return PassingError(f"status {status}{told}", wait)
         if status in (401, 403):
-            advice = "set models.api_key or OPENAI_API_KEY to a key that may use this model"
-            return self._failed(f"the server refuses the key, status {status}{told}; {advice}")
+            advice = "set models.api_key to a key that may use this model"
+            refused = f"the server refuses the key, status {status}{told}; {advice}"
+            return self._failed(refused, AccessError)
         if status == 404:
             advice = "check the model's name and the address, which mostly ends in /v1"
-            return self._failed(f"no such model or path, status 404{told}; {advice}")
+            return self._failed(f"no such model or path, status 404{told}; {advice}", AccessError)
         return self._failed(f"status {status}{told}")
 
     def _open(self) -> Any:

@@ -1,4 +1,7 @@
-"""A server's address and key, and how neither a key nor a password is ever shown."""
+"""A server's address and key, and how neither a key nor a password is ever shown.
+
+The two doors to the OpenAI protocol share it: `models.remote` and `encoders.remote`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from ..errors import ConfigError
+from .errors import ConfigError
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -22,7 +25,9 @@ class Address:
 
     Args:
         base_url: ``http://`` or ``https://``, host, and the path before ``/chat/completions``.
-        api_key: The key; None: the variable OPENAI_API_KEY, or none at all.
+        api_key: The key; None: the variable OPENAI_API_KEY where that belongs, or none at all. It
+            belongs to OpenAI's own servers and to the host in OPENAI_BASE_URL, and is sent nowhere
+            else: whoever names another server has not agreed to show it this key.
 
     Raises:
         ConfigError: The address or the key cannot be used; the message shows neither.
@@ -38,17 +43,22 @@ class Address:
             ) from error
         if parts.scheme not in ("http", "https") or not host:
             raise ConfigError("base_url: not an address, such as http://127.0.0.1:8000/v1")
-        key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key).strip()
+        self.host = host
+        key = (self._usual_key() if api_key is None else api_key).strip()
         if not (key.isascii() and key.isprintable()):
             raise ConfigError("api_key: it holds characters that no key has; copy it again")
         self.url = urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment=""))
         self.shown = _without_credentials(parts)
         self.key = key or _NO_KEY
-        self.host = host
         self._secrets = [s for s in (key, parts.password, parts.query) if s and len(s) > 3]
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+    def _usual_key(self) -> str:
+        usual = urlsplit(os.environ.get("OPENAI_BASE_URL", "")).hostname
+        belongs = self.is_openai or (usual is not None and usual == self.host)
+        return os.environ.get("OPENAI_API_KEY", "") if belongs else ""
 
     @property
     def is_local(self) -> bool:
