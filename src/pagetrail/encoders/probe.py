@@ -23,10 +23,11 @@ PROBE_TEXT = "Which page shows the total revenue for 2019?"
 TOLERANCE = 0.02
 """Most by which a probe's cosine may differ from 1.
 
-Half precision, another device or another batch move a vector by 1e-5 to 5e-3 (bfloat16 keeps 8
-bits, a relative error of .4 % per number, which averages out over hundreds of numbers); the two
-ways in which transformers resizes a picture by up to about 1e-2. Another checkpoint of the same
-family, a missing projection or another size of picture gives .1 to 1.
+Half precision, another device or another batch move a vector a little: bfloat16 keeps 8 bits, an
+error of .4 % per number, which averages out over hundreds of numbers but adds up over layers. On
+models of two layers it costs 1e-5 to 2e-4, and the two ways in which transformers resizes a picture
+up to 1e-5; deep models are left a hundred times that. Another checkpoint, a missing projection or
+another size of picture gives .1 to 1.
 """
 
 _MOST_VECTORS = 64  # of the picture; spread evenly, so that a moved grid shows
