@@ -211,16 +211,16 @@ def removed_at_once(shelf: Shelf) -> None:
 
 def reopen(shelf: Shelf) -> None:
     """Open the catalogue and the vectors as another process would."""
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), time.process_time()
     with Catalogue(shelf.catalogue.folder) as catalogue:
         dense = VectorIndex(catalogue, name="bench", revision="1", dimension=DIMENSION)
         counts = dense.page_count(), _late(catalogue).page_count()
-        opened = time.perf_counter() - started
+        opened, spent = time.perf_counter() - started, time.process_time() - spent
         dense.search(unit(shelf.random, DIMENSION), limit=10)
         searched = time.perf_counter() - started
     print(
-        f"{counts[0]:>7} pages: reopening {opened * 1e3:.0f} ms by the clock, "
-        f"{searched * 1e3:.0f} ms with a first search by meaning"
+        f"{counts[0]:>7} pages: reopening {opened * 1e3:.0f} ms by the clock "
+        f"({spent * 1e3:.0f} CPU ms), {searched * 1e3:.0f} ms with a first search by meaning"
     )
 
 

@@ -50,11 +50,11 @@ def add_pages(catalogue: CatalogueWriter, count: int) -> list[int]:
 
     keys: list[int] = []
     encoders = [row[0] for row in catalogue.rows("SELECT id FROM encoders")]
-    while len(keys) < count:
-        ((serial,),) = catalogue.rows("SELECT coalesce(max(serial), 0) + 1 FROM documents")
-        pages = min(_DOCUMENT, count - len(keys))
-        fresh = [page_key(serial, number) for number in range(1, pages + 1)]
-        with catalogue.transaction():
+    with catalogue.transaction():
+        while len(keys) < count:
+            ((serial,),) = catalogue.rows("SELECT coalesce(max(serial), 0) + 1 FROM documents")
+            pages = min(_DOCUMENT, count - len(keys))
+            fresh = [page_key(serial, number) for number in range(1, pages + 1)]
             catalogue.rows(
                 "INSERT INTO documents (id, source, path, name, content_hash, stamp, state, "
                 "status, page_count, stored, info, generation) "
@@ -65,7 +65,7 @@ def add_pages(catalogue: CatalogueWriter, count: int) -> list[int]:
                 catalogue.rows("INSERT INTO pages VALUES (?, NULL)", (key,))
                 for encoder in encoders:
                     catalogue.rows("INSERT INTO pending VALUES (?, ?, NULL)", (encoder, key))
-        keys += fresh
+            keys += fresh
     return keys
 
 
