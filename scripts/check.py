@@ -25,6 +25,13 @@ MODEL_SUFFIX = ".onnx"
 PRIVATE = re.compile("|".join(("/wo" + "rk/", "/tm" + "p/", "/ro" + "ot/", "dev" + "cache")))
 TEXT = {"", ".py", ".md", ".toml", ".txt", ".lock", ".sh", ".cfg", ".yml", ".yaml", ".json"}
 
+# Imports inside functions by name, which import-linter cannot see.
+HEAVY = re.compile(
+    r'(?:need|import_module)\(\s*"(torch|transformers|sentence_transformers|open_clip)\b'
+)
+DOORS = {"weights.py", "encoders/image.py", "encoders/late.py", "encoders/loading.py"}
+DOORS |= {"models/local.py", "models/cross.py", "models/loading.py"}
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -55,6 +62,9 @@ def check_source(path: Path, tree: ast.Module, lines: int) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id == "print":
                 yield f"line {node.lineno}: print belongs to the command line only"
+    place = path.relative_to(ROOT / "src" / "pagetrail").as_posix()
+    if place not in DOORS and (found := HEAVY.search(path.read_text(encoding="utf-8"))):
+        yield f"{found[1]} is loaded by its doors only: {', '.join(sorted(DOORS))}"
     if not path.stem.startswith("_") and _defines(tree) and "__all__" not in _assigned(tree):
         yield "no __all__"
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Channels"]
 
+_EXACT = "?exact"  # behind a channel's name: score every page, however many there are
 _BUILT_IN = "dense"  # the channel of the built-in text encoder
 
 
@@ -90,7 +91,7 @@ class Channels:
             return self._view.visible(
                 self._lexical.search(query.text, channel, limit=limit, documents=documents)
             )
-        if channel == _BUILT_IN or self._encoders.has(channel):
+        if channel.removesuffix(_EXACT) == _BUILT_IN or self._encoders.has(channel):
             return self._nearest(channel, query, limit)
         known = ", ".join(self.names())
         raise NotFoundError(f"no channel {channel!r} in this library; there are {known}")
@@ -104,7 +105,8 @@ class Channels:
         self, channels: Sequence[str], weights: Sequence[float], query: Query, limit: int
     ) -> Blend | None:
         """Return the best pages by the weighted sum of several channels of vectors."""
-        if not all(name == _BUILT_IN or self._encoders.has(name) for name in channels):
+        plain = [name.removesuffix(_EXACT) for name in channels]
+        if not all(name == _BUILT_IN or self._encoders.has(name) for name in plain):
             return None
         documents = self._serials(query)
         asked = [(name, self._question(name, query)) for name in channels]
@@ -149,10 +151,12 @@ class Channels:
         return self._judges.judge(judge, query, ids)
 
     def _index(self, channel: str) -> VectorIndex:
-        return self._vectors if channel == _BUILT_IN else self._encoders.index(channel)
+        name = channel.partition("?")[0]
+        return self._vectors if name == _BUILT_IN else self._encoders.index(name)
 
     def _question(self, channel: str, query: Query) -> np.ndarray | None:
         """Return the question's vectors for a channel; None when there is nothing to ask."""
+        channel = channel.removesuffix(_EXACT)
         if channel != _BUILT_IN:
             return self._encoders.question(channel, query)
         if not query.text.strip():
@@ -183,10 +187,12 @@ class Channels:
 
     def _nearest(self, channel: str, query: Query, limit: int) -> Found:
         documents = self._serials(query)
+        exact = channel.endswith(_EXACT)
         vectors = self._question(channel, query)
         if vectors is None:
             return Found.nothing()
-        found = self._index(channel).search(vectors, limit=limit, documents=documents)
+        index = self._index(channel)
+        found = index.search(vectors, limit=limit, documents=documents, exact=exact)
         return self._view.visible(found)
 
     def _named(self, query: Query, limit: int) -> Found:

@@ -91,7 +91,13 @@ def test_an_encoder_is_added_listed_searched_and_dropped(library):
     ]  # fmt: skip
     assert all(r["bytes"] > 0 for r in rows)
     for colour in COLOURS:
-        for recipe in ("single:channel=clip", "m3docrag", "vrag:encoders=clip+colpali,filter=off"):
+        for recipe in (
+            "single:channel=clip",
+            "m3docrag",
+            "m3docrag:channel=colpali?exact",
+            "vrag:encoders=clip+colpali,filter=off",
+            "vrag:encoders=clip+colpali?exact,fusion=sum,filter=off",
+        ):
             hits = found(library("search", f"the {colour} one", "-r", recipe, "--json"))
             assert hits[0] == f"{colour}.png", (colour, recipe)
     dropped = library("encode", "drop", "clip", "--json").rows[0]

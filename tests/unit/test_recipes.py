@@ -23,30 +23,18 @@ def test_an_unknown_recipe_names_the_known():
         recipe("magic")
 
 
+_PAPER = 'fuse(Search("clip"), Search("siglip"), Search("openclip"), method="sum")'
+_CODE = 'fuse(Search("clip"), Search("siglip?unpadded"), Search("openclip"), method="sum")'
+_WHOLE = "depth=10000"
+_FIXED = f'fuse(Search("clip", {_WHOLE}), Search("siglip", {_WHOLE}), Search("openclip", {_WHOLE}))'
+
+
 @pytest.mark.parametrize(
     ("fidelity", "written"),
     [
-        (
-            "paper",
-            (
-                '((fuse(Search("clip"), Search("siglip"), Search("openclip"), method="sum") % 60 >> '
-                'Filter("yes_no", unjudged="drop")) % 5)'
-            ),
-        ),
-        (
-            "code",
-            (
-                '((fuse(Search("clip"), Search("siglip?unpadded"), Search("openclip"), method="sum") '
-                '% 10 >> Filter("yes_no?contains", unjudged="drop")) % 5)'
-            ),
-        ),
-        (
-            "fixed",
-            (
-                '((fuse(Search("clip", depth=10000), Search("siglip", depth=10000), '
-                'Search("openclip", depth=10000)) % 60 >> Filter("yes_no", order="probability")) % 5)'
-            ),
-        ),
+        ("paper", f'(({_PAPER} % 60 >> Filter("yes_no", unjudged="drop")) % 5)'),
+        ("code", f'(({_CODE} % 10 >> Filter("yes_no?contains", unjudged="drop")) % 5)'),
+        ("fixed", f'(({_FIXED} % 60 >> Filter("yes_no", order="probability")) % 5)'),
     ],
 )
 def test_vrag_says_how_it_follows_its_source(fidelity, written):

@@ -29,12 +29,12 @@ __all__ = [
     "data",
     "describe",
     "explained_text",
-    "judged_notes",
     "line",
     "progress",
     "ranking_text",
     "save",
     "say",
+    "search_notes",
     "tell",
 ]
 
@@ -179,9 +179,12 @@ def explained_text(view: dict[str, Any]) -> str:
     return "\n".join(map(line, lines))
 
 
-def judged_notes(explained: Explained) -> list[str]:
-    """Return what a person should know of judges in a search: pages without a verdict."""
-    notes = []
+def search_notes(explained: Explained) -> list[str]:
+    """Return what a person should know of a search: pages not encoded, or without a verdict."""
+    notes = [
+        f"{name} lacks {pages} page{'' if pages == 1 else 's'}; `pagetrail encode add` goes on"
+        for name, pages in explained.lacking.items()
+    ]
     for step in explained.trace.steps:
         lost = {name: step.detail.get(name, "0") for name in ("failed", "unparsed")}
         told = [f"{count} {name}" for name, count in lost.items() if count != "0"]

@@ -21,7 +21,7 @@ from .app import (
     app,
     library_at,
 )
-from .output import answer_text, data, explained_text, judged_notes, ranking_text, save, say, tell
+from .output import answer_text, data, explained_text, ranking_text, save, say, search_notes, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,10 +74,7 @@ def search(
             limit=top,
             pipeline=recipe,
         )
-        for name, pages in found.lacking.items():
-            count = f"{pages} page{'' if pages == 1 else 's'}"
-            say(f"{name} lacks {count}; `pagetrail encode add` goes on with them")
-        for note in judged_notes(found):
+        for note in search_notes(found):
             say(note)
         if explain:
             view = target.view(found)

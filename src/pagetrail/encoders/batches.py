@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import re
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from ..weights import first_line, is_out_of_memory, release_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Limits", "encode_in_batches", "first_line", "is_out_of_memory"]
-
-# Devices other than cuda raise a plain RuntimeError; their words differ.
-_OUT_OF_MEMORY = re.compile(
-    r"out of memory|not enough memory|can't allocate|alloc.*failed", re.IGNORECASE
-)
+__all__ = ["Limits", "encode_in_batches"]
 
 
 @dataclass(slots=True)
@@ -67,7 +60,7 @@ def encode_in_batches(
         batch = order[start : start + min(limits.most, fitting)]
         encoded, failure = _tried(encode, [items[index] for index in batch])
         if failure:
-            _release_memory()
+            release_memory()
             if len(batch) == 1:
                 raise ModelError(
                     f"{what} {batch[0]} does not fit into the device's memory, even alone "
@@ -95,24 +88,3 @@ def _tried(
         if not is_out_of_memory(error):
             raise
         return (), first_line(error)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on any device."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    return isinstance(error, RuntimeError) and bool(_OUT_OF_MEMORY.search(str(error)))
-
-
-def _release_memory() -> None:
-    torch: Any = sys.modules.get("torch")
-    gc.collect()
-    for backend in (torch.cuda, torch.mps) if torch else ():
-        if backend.is_available():
-            backend.empty_cache()
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its type where it says nothing."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ModelError, UsageError
 from ..types import Vectors
+from ..weights import need, pick_device, require_complete, translated, watched_loads
 from .batches import Limits, encode_in_batches
 from .loading import (
     clean_text,
@@ -22,16 +23,11 @@ from .loading import (
     load_processor,
     model_name,
     model_revision,
-    need,
-    pick_device,
     pick_dtype,
     pictures,
     placed,
-    require_complete,
     spec_settings,
-    translated,
     unit_rows,
-    watched_loads,
 )
 
 if TYPE_CHECKING:
@@ -173,7 +169,7 @@ def open_dense_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> De
         MissingExtraError: A library is not installed.
         ModelError: It cannot be loaded, or weights are missing.
     """
-    need("torch", "torch", "local")
+    need("torch", "torch")
     place = pick_device(device)
     form = pick_dtype(dtype, place, late=False)
     openers: dict[str, Callable[[Spec, Any, Any], _Towers]] = {
@@ -218,7 +214,7 @@ class _ClipTowers:
         return self._run(self._model.get_image_features, **seen)
 
     def _run(self, features: Callable[..., Any], **tensors: Any) -> Any:
-        torch = need("torch", "torch", "local")
+        torch = need("torch", "torch")
         with torch.inference_mode():
             found = features(**{
                 name: tensor.to(
@@ -236,7 +232,7 @@ class _SiglipTowers(_ClipTowers):
 
     def texts(self, texts: list[str], *, padded: bool) -> Any:
         if not padded:
-            torch = need("torch", "torch", "local")
+            torch = need("torch", "torch")
             return torch.cat([self._read([text], padding=False) for text in texts])
         return self._read(texts, padding="max_length")
 
@@ -262,7 +258,7 @@ class _NaFlexTowers(_SiglipTowers):
 
 
 def _transformers_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
-    transformers = need("transformers", "transformers", "local")
+    transformers = need("transformers", "transformers")
     config = load_processor(transformers.AutoConfig, spec)
     found = str(config.model_type)
     allowed = {"clip": ("clip",)}.get(spec.kind, ("siglip", "siglip2"))
@@ -309,12 +305,12 @@ class _OpenClipTowers:
 
     def texts(self, texts: list[str], *, padded: bool) -> Any:
         del padded  # only SigLIP knows two ways
-        torch = need("torch", "torch", "local")
+        torch = need("torch", "torch")
         with torch.inference_mode():
             return self._model.encode_text(self._tokenizer(texts).to(self._device))
 
     def images(self, images: list[Any]) -> Any:
-        torch = need("torch", "torch", "local")
+        torch = need("torch", "torch")
         stacked = torch.stack([self._preprocess(image) for image in images])
         dtype = next(self._model.parameters()).dtype
         with torch.inference_mode():
@@ -328,7 +324,7 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
         raise UsageError(f"{spec}: open_clip takes no revision; download it and name the folder")
     folder = spec.folder
     source = f"local-dir:{folder}" if folder else f"hf-hub:{spec.model}"
-    with translated(spec):
+    with translated(str(spec), hub=spec.folder is None):
         # Strict, and never without weights; weights are read as tensors only, nothing is run.
         try:
             model, preprocess = open_clip.create_model_from_pretrained(
@@ -336,7 +332,7 @@ def _open_clip_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
             )
         except RuntimeError as error:
             told = str(error).partition("Missing key(s)")[2].partition("\n")[0]
-            require_complete(spec, {"missing_keys": re.findall(r'"([^"]+)"', told)})
+            require_complete(str(spec), {"missing_keys": re.findall(r'"([^"]+)"', told)})
             raise
         tokenizer = open_clip.get_tokenizer(source)
     return _OpenClipTowers(placed(model, device, dtype), tokenizer, preprocess, device)
@@ -367,9 +363,9 @@ class _SentenceTowers:
 
 
 def _sentence_towers(spec: Spec, device: Any, dtype: Any) -> _Towers:
-    library = need("sentence_transformers", "sentence-transformers", "local")
+    library = need("sentence_transformers", "sentence-transformers")
     _refuse_pixels(spec)
-    with translated(spec), watched_loads(spec):
+    with translated(str(spec), hub=spec.folder is None), watched_loads(str(spec)):
         model = library.SentenceTransformer(
             str(spec.folder or spec.model),
             revision=spec.revision or None,

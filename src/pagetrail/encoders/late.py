@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..types import Vectors
+from ..weights import need, pick_device, translated, watched_loads
 from .batches import Limits, encode_in_batches
 from .grids import pool_patches, pooled_grid
 from .loading import (
@@ -30,16 +31,12 @@ from .loading import (
     load_processor,
     model_name,
     model_revision,
-    need,
-    pick_device,
     pick_dtype,
     pictures,
     placed,
     revision_of,
     spec_settings,
-    translated,
     unit_rows,
-    watched_loads,
 )
 from .places import Places, Seen, keep_positions
 
@@ -195,7 +192,7 @@ def open_late_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> Lat
         MissingExtraError: A library is not installed.
         ModelError: It cannot be loaded, is of another kind, or weights are missing.
     """
-    need("torch", "torch", "local")
+    need("torch", "torch")
     place = pick_device(device)
     form = pick_dtype(dtype, place, late=True)
     made = _sentence(spec, place, form) if _file(spec, "modules.json") else None
@@ -240,7 +237,7 @@ class _NativeModel:
         ]
 
     def _run(self, read: Any) -> Any:
-        torch = need("torch", "torch", "local")
+        torch = need("torch", "torch")
         model = self._model
         # Labels are for training; the rest goes to the model as its processor made it.
         inputs = {
@@ -256,7 +253,7 @@ class _NativeModel:
 
 
 def _native(spec: Spec, device: Any, dtype: Any) -> _Model:
-    transformers = need("transformers", "transformers", "local")
+    transformers = need("transformers", "transformers")
     config = load_processor(transformers.AutoConfig, spec)
     names = [str(name) for name in getattr(config, "architectures", None) or ()]
     wanted = next((name for name in names if name.endswith("ForRetrieval")), None)
@@ -313,14 +310,14 @@ class _SentenceModel:
 
 
 def _sentence(spec: Spec, device: Any, dtype: Any) -> _Model:
-    library = need("sentence_transformers", "sentence-transformers", "local")
+    library = need("sentence_transformers", "sentence-transformers")
     kind = _read(spec, "config_sentence_transformers.json").get("model_type")
     if kind not in _MULTI_VECTOR:
         raise ModelError(
             f"{spec}: it gives one vector per text ({kind or 'SentenceTransformer'}), not many; "
             "write sentence: before it"
         )
-    with translated(spec), watched_loads(spec):
+    with translated(str(spec), hub=spec.folder is None), watched_loads(str(spec)):
         model = library.MultiVectorEncoder(
             str(spec.folder or spec.model),
             revision=spec.revision or None,
@@ -343,8 +340,8 @@ def _file(spec: Spec, name: str) -> Path | None:
     folder = spec.folder
     if folder is not None:
         return folder / name if (folder / name).is_file() else None
-    cached_file = need("transformers.utils", "transformers", "local").cached_file
-    with translated(spec):
+    cached_file = need("transformers.utils", "transformers").cached_file
+    with translated(str(spec), hub=spec.folder is None):
         found = cached_file(
             spec.model,
             name,

@@ -1,112 +1,48 @@
-"""What all local models share: loading with nothing missing, naming weights, pictures, vectors.
+"""What encoders on this machine share: loading by spec, dtypes, pictures, vectors.
 
 torch and transformers are imported inside functions, for `image` and `late` only.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import re
-from contextlib import contextmanager
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MissingExtraError, ModelError, UsageError
-from .batches import first_line, is_out_of_memory
+from ..errors import ModelError, UsageError
+from ..weights import fingerprint, is_out_of_memory, need, quietly, require_complete, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from .spec import Spec
 
 __all__ = [
     "clean_text",
-    "fingerprint",
     "load_pretrained",
     "load_processor",
     "model_name",
     "model_revision",
-    "need",
-    "pick_device",
     "pick_dtype",
     "pictures",
     "placed",
-    "require_complete",
     "revision_of",
     "spec_settings",
-    "translated",
     "unit_rows",
-    "watched_loads",
 ]
 
-_WATCHING = Lock()
-_MIB = 1 << 20
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".gguf")
 _SNAPSHOT = re.compile(r"snapshots[\\/]([0-9a-f]{40})[\\/]")
 _MAX_CHARACTERS = 20_000  # far beyond what any model reads; keeps hostile text cheap
 _MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
 
 
-def need(module: str, package: str, extra: str) -> Any:
-    """Import an optional library.
-
-    Raises:
-        MissingExtraError: It is not installed; names the extra that brings it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(package, extra) from error
-
-
-def pick_device(device: str) -> Any:
-    """Return the torch device; ``auto`` is cuda, then mps, then cpu.
-
-    Raises:
-        UsageError: torch knows no such device, or it is not there.
-    """
-    torch = need("torch", "torch", "local")
-    if device == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        picked = torch.device(device)
-        torch.empty(1, device=picked)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise UsageError(f"device {device!r} cannot be used: {first_line(error)}") from error
-    return picked
-
-
 def pick_dtype(dtype: str, device: Any, *, late: bool) -> Any:
     """Return the torch dtype of the weights; see `spec.load_image_encoder` for ``auto``."""
-    torch = need("torch", "torch", "local")
+    torch = need("torch", "torch")
     if dtype == "auto":
         dtype = "bfloat16" if late and device.type == "cuda" else "float32"
     return getattr(torch, dtype)
-
-
-@contextmanager
-def translated(spec: Spec) -> Iterator[None]:
-    """Turn whatever a library raises while it loads into one ModelError with a clear line."""
-    try:
-        yield
-    except (ModelError, MissingExtraError, UsageError):
-        raise
-    except ImportError as error:
-        # transformers and open_clip say themselves which of their own optional parts is absent.
-        raise ModelError(f"{spec}: a library is missing: {first_line(error)}") from error
-    except Exception as error:
-        if spec.folder is None and isinstance(error, OSError):
-            raise ModelError(
-                f"{spec}: not found on the hub or in its local cache, or the hub cannot be "
-                f"reached: {first_line(error)}"
-            ) from error
-        raise ModelError(f"{spec}: cannot be loaded: {first_line(error)}") from error
 
 
 def load_pretrained(loader: Any, spec: Spec, **arguments: Any) -> Any:
@@ -117,12 +53,12 @@ def load_pretrained(loader: Any, spec: Spec, **arguments: Any) -> Any:
     Raises:
         ModelError: It cannot be loaded, or weights are missing or of another shape.
     """
-    with translated(spec), _quietly():
+    with translated(str(spec), hub=spec.folder is None), quietly():
         model, info = loader.from_pretrained(
             _source(spec), **revision_of(spec), trust_remote_code=False,
             output_loading_info=True, ignore_mismatched_sizes=True, **arguments,
         )  # fmt: skip
-    require_complete(spec, info)
+    require_complete(str(spec), info)
     return model
 
 
@@ -132,7 +68,7 @@ def load_processor(loader: Any, spec: Spec, **arguments: Any) -> Any:
     Raises:
         ModelError: It cannot be loaded.
     """
-    with translated(spec), _quietly():
+    with translated(str(spec), hub=spec.folder is None), quietly():
         return loader.from_pretrained(
             _source(spec), **revision_of(spec), trust_remote_code=False, **arguments
         )
@@ -141,80 +77,6 @@ def load_processor(loader: Any, spec: Spec, **arguments: Any) -> Any:
 def revision_of(spec: Spec) -> dict[str, str]:
     """Return ``revision`` as keyword argument where the spec gives one."""
     return {"revision": spec.revision} if spec.revision else {}
-
-
-def require_complete(spec: Spec, info: Mapping[str, Any]) -> None:
-    """Check what transformers says of a load: nothing missing, nothing of another shape.
-
-    Weights that the file lacks are filled at random, and the vectors would look like vectors. The
-    list leaves out what the model's class declares as not stored.
-
-    Raises:
-        ModelError: Names the first missing weights.
-    """
-    missing = sorted(map(str, info.get("missing_keys") or ()))
-    if missing:
-        named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        raise ModelError(
-            f"{spec}: {len(missing)} weights are missing, so its vectors would be random: {named}; "
-            "is it only an adapter, or saved without its projection head?"
-        )
-    other = sorted(str(key[0] if isinstance(key, tuple) else key) for key in _other_shapes(info))
-    if other:
-        raise ModelError(f"{spec}: weights have another shape than its config says: {other[0]}")
-
-
-def _other_shapes(info: Mapping[str, Any]) -> Iterable[Any]:
-    return [*(info.get("mismatched_keys") or ()), *(info.get("error_msgs") or ())]
-
-
-@contextmanager
-def watched_loads(spec: Spec) -> Iterator[None]:
-    """Check every model that another library loads through transformers inside the block.
-
-    sentence-transformers keeps transformers' word on missing weights to itself; asking a second
-    time would mean loading a model of gigabytes twice.
-
-    Raises:
-        ModelError: Weights are missing, or nothing was loaded that could be checked.
-    """
-    base = need("transformers", "transformers", "local").PreTrainedModel
-    reports: list[Mapping[str, Any]] = []
-    loads = base.__dict__["from_pretrained"]
-
-    def watched(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = kwargs.pop("output_loading_info", False)
-        kwargs |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-        model, info = loads.__func__(cls, *args, **kwargs)
-        reports.append(info)
-        return (model, info) if asked else model
-
-    with _WATCHING, _quietly():
-        base.from_pretrained = classmethod(watched)
-        try:
-            yield
-        finally:
-            base.from_pretrained = loads
-    if not reports:
-        raise ModelError(f"{spec}: it holds no transformers model, so its weights go unchecked")
-    for info in reports:
-        require_complete(spec, info)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    # Progress bars belong to the command line, which shows its own; what matters of the reports on
-    # a load becomes an error here.
-    logging = importlib.import_module("transformers.utils.logging")
-    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if shown:
-            logging.enable_progress_bar()
 
 
 def placed(model: Any, device: Any, dtype: Any) -> Any:
@@ -248,39 +110,13 @@ def model_revision(spec: Spec) -> str:
     folder = spec.folder
     if folder is not None:
         return fingerprint(folder)
-    look = need("huggingface_hub", "huggingface-hub", "local").try_to_load_from_cache
+    look = need("huggingface_hub", "huggingface-hub").try_to_load_from_cache
     for name in ("config.json", "modules.json", "open_clip_config.json"):
         path = look(spec.model, name, revision=spec.revision or None)
         found = _SNAPSHOT.search(str(path))
         if found:
             return found[1]
     return spec.revision or "unknown"
-
-
-def fingerprint(folder: Path) -> str:
-    """Return 16 hexadecimal digits of a SHA-256 over the files of a model's folder.
-
-    Names and sizes of all files count, small files whole, weights by their first and last MiB:
-    a folder of 10 GB takes milliseconds. Hidden files, and text that no program reads (``.md``,
-    ``.txt`` outside vocabularies), do not count.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*"), key=lambda p: p.relative_to(folder).as_posix()):
-        name = path.relative_to(folder).as_posix()
-        hidden = any(part.startswith(".") for part in name.split("/"))
-        if hidden or not path.is_file() or path.suffix == ".md":
-            continue
-        size = path.stat().st_size
-        digest.update(f"{name}\0{size}\0".encode("utf-8", "surrogateescape"))
-        with path.open("rb") as file:
-            if size <= 4 * _MIB or path.suffix not in _WEIGHTS:
-                for part in iter(lambda: file.read(_MIB), b""):
-                    digest.update(part)
-            else:
-                digest.update(file.read(_MIB))
-                file.seek(-_MIB, 2)
-                digest.update(file.read(_MIB))
-    return digest.hexdigest()[:16]
 
 
 def spec_settings(spec: Spec, dtype: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from .codec import decode_page
 from .files import ROW, SUFFIXES, read_array, sha256_of
 from .keys import NUMBER_BITS, split_key
 from .publish import clean_segments, strangers
+from .registry import COMPANION
 from .repair import drop_page, drop_segment, mend_coverage, recount
 
 if TYPE_CHECKING:
@@ -224,7 +225,8 @@ def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
                 repaired=writer is not None,
             )
         ((waiting,),) = catalogue.rows("SELECT count(*) FROM pending WHERE encoder = ?", (encoder,))
-        if waiting:
+        # Pooled vectors are made only once an encoder has very many; until then all pages wait.
+        if waiting and not name.endswith(COMPANION):
             command = "add" if channel is None else "encode add"
             yield Finding(
                 "warning", f"{name}: {waiting} pages are not encoded yet", f"run {command} to go on"

@@ -13,18 +13,16 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, UsageError
-from .loading import (
+from ..weights import (
     first_line,
-    folder_of,
     is_out_of_memory,
     need,
-    open_picture,
     pick_device,
     release_memory,
-    revision_of,
     translated,
     watched_loads,
 )
+from .loading import folder_of, open_picture, revision_of
 from .tokens import broken_up, special_tokens
 
 if TYPE_CHECKING:
@@ -181,7 +179,10 @@ class CrossEncoder:
         if folder is not None and not folder.is_dir():
             raise ModelError(f"{self._model}: there is no such folder")
         device = pick_device(self._device)
-        with translated(self._model), watched_loads(self._model):
+        with (
+            translated(self._model, hub=folder is None),
+            watched_loads(self._model),
+        ):
             model = sentence.CrossEncoder(
                 str(folder or self._model),
                 revision=(self._asked_revision or None) if folder is None else None,

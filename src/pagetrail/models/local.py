@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import EndpointError, ModelError, ReplyError, UsageError
 from ..ports import Message, Reply
-from .budget import Meter
-from .loading import (
+from ..weights import (
     first_line,
-    folder_of,
     is_out_of_memory,
     need,
-    open_picture,
     pick_device,
     quietly,
     release_memory,
     require_complete,
-    revision_of,
     translated,
 )
+from .budget import Meter
+from .loading import folder_of, open_picture, revision_of
 from .prompts import JSON, REPAIR
 from .schema import ReplyFaultError, check_schema, read_reply
 from .thinking import split
@@ -338,8 +336,8 @@ def _load(name: str, revision: str, device: str, dtype: str) -> _Engine:
     """Load a model and its processor, once all weights are accounted for."""
     torch = need("torch", "torch")
     transformers = need("transformers", "transformers")
-    source = str(folder_of(name) or name)
     folder = folder_of(name)
+    source = str(folder or name)
     if folder is not None and not folder.is_dir():
         raise ModelError(f"{name}: there is no such folder")
     options: dict[str, Any] = {"trust_remote_code": False}
@@ -349,7 +347,7 @@ def _load(name: str, revision: str, device: str, dtype: str) -> _Engine:
     if dtype == "auto" and where.type == "cpu":
         dtype = "float32"
     kind = dtype if dtype == "auto" else getattr(torch, dtype)
-    with translated(name), quietly():
+    with translated(name, hub=folder is None), quietly():
         config = transformers.AutoConfig.from_pretrained(source, **options)
         sees = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
         if not sees and type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:

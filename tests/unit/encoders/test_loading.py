@@ -11,16 +11,10 @@ import pytest
 import torch
 
 from pagetrail.encoders.batches import Limits, encode_in_batches
-from pagetrail.encoders.loading import (
-    fingerprint,
-    pick_device,
-    pick_dtype,
-    pictures,
-    require_complete,
-    unit_rows,
-)
+from pagetrail.encoders.loading import pick_dtype, pictures, unit_rows
 from pagetrail.encoders.spec import load_image_encoder, parse_spec
 from pagetrail.errors import ModelError, UsageError
+from pagetrail.weights import fingerprint, pick_device, require_complete
 
 
 def without(folder, copy, *endings, rename=False):
@@ -85,11 +79,11 @@ def test_weights_of_another_shape_are_refused(tiny_model, tmp_path):
 
 def test_the_report_of_a_load_is_read():
     spec = parse_spec("clip:a/b")
-    require_complete(spec, {"missing_keys": set(), "mismatched_keys": set(), "error_msgs": []})
+    require_complete(str(spec), {"missing_keys": set(), "mismatched_keys": set(), "error_msgs": []})
     with pytest.raises(ModelError, match=r"4 weights are missing.*a, b, c, \.\.\."):
-        require_complete(spec, {"missing_keys": ["d", "b", "a", "c"]})
+        require_complete(str(spec), {"missing_keys": ["d", "b", "a", "c"]})
     with pytest.raises(ModelError, match=r"another shape.*head"):
-        require_complete(spec, {"mismatched_keys": {("head", (2,), (3,))}})
+        require_complete(str(spec), {"mismatched_keys": {("head", (2,), (3,))}})
 
 
 @pytest.mark.parametrize(

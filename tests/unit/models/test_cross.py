@@ -129,7 +129,7 @@ def test_names_revisions_and_arguments(cross, folder, tmp_path):
     assert CrossEncoder("a/b@main").name == "a/b"
     with pytest.raises(ModelError, match="no such folder"):
         CrossEncoder(str(tmp_path / "absent"))("a", ["b"])
-    with pytest.raises(ModelError, match="no such model"):
+    with pytest.raises(ModelError, match="not found on the hub"):
         CrossEncoder("nobody/nothing-of-this-name")("a", ["b"])
     with pytest.raises(UsageError, match="batch"):
         CrossEncoder("a", batch=0)
