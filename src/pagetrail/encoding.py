@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from .config import ModelSettings
     from .index.catalogue import Catalogue
+    from .index.changes import CatalogueWriter
     from .index.publish import VectorWriter
     from .index.registry import EncoderRecord
     from .showing import PagePictures
@@ -41,13 +42,16 @@ __all__ = [
     "channel_name",
     "encode_pending",
     "load_encoder",
+    "note_rate",
     "pending",
+    "rate_of",
 ]
 
 AnyEncoder = ImageEncoder | Encoder
 _OVERSAMPLE = 4  # pictures are drawn with so many times the model's pixels, which it then averages
 _LEAST_PIXELS = 250_000
 _BATCHES = 4  # batches of the model that are drawn, encoded and published together
+_RATE = "encode_microseconds:"
 _TAKEN = ("pages", "blocks", "phrases", "headings", "dense", "pointer", "names")
 
 
@@ -125,6 +129,10 @@ class Encoders:
     def has(self, channel: str) -> bool:
         """Say whether an encoder was added under this name."""
         return channel.partition("?")[0] in self.records()
+
+    def rate(self, channel: str) -> float | None:
+        """Return the seconds that a page took in the last run; None before the first."""
+        return rate_of(self._catalogue, channel)
 
     def lacking(self, channels: Sequence[str]) -> dict[str, int]:
         """Return the encoders among channels that lack pages, and how many."""
@@ -280,6 +288,22 @@ def pending(catalogue: Catalogue, encoder: AnyEncoder) -> int:
         (encoder.name, encoder.revision),
     )
     return int(count)
+
+
+def note_rate(writer: CatalogueWriter, run: Encoded) -> None:
+    """Keep how long a page took, for estimates."""
+    if run.pages:
+        with writer.transaction():
+            writer.rows(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                (_RATE + run.channel, round(run.seconds / run.pages * 1e6)),
+            )
+
+
+def rate_of(catalogue: Catalogue, channel: str) -> float | None:
+    """Return the seconds that a page took in the encoder's last run here; None before the first."""
+    rows = catalogue.rows("SELECT value FROM meta WHERE key = ?", (_RATE + channel,))
+    return rows[0][0] / 1e6 if rows else None
 
 
 def _encode_batch(

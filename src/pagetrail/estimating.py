@@ -40,7 +40,8 @@ class Estimate:
         unread: Path to why a file was not counted.
         stored: Pages that the library holds already.
         parse_seconds: Wall-clock seconds to add the files: all with text layers, all scans.
-        encode: Added encoder to pages that it will have to encode.
+        encode: Added encoder to the pages that it will have to encode and the seconds that this
+            takes at the pace of its last run, None before the first.
         calls: Model calls for one question, at most.
         tokens: Tokens of these calls.
         cost: Money for these calls by the prices in the settings; 0 without prices.
@@ -52,7 +53,7 @@ class Estimate:
     unread: dict[str, str]
     stored: int
     parse_seconds: tuple[float, float]
-    encode: dict[str, int] = field(default_factory=dict)
+    encode: dict[str, tuple[int, float | None]] = field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
@@ -66,7 +67,10 @@ class Estimate:
             "unread": self.unread,
             "stored": self.stored,
             "parse_seconds": [round(s, 1) for s in self.parse_seconds],
-            "encode": self.encode,
+            "encode": {
+                name: {"pages": count, "seconds": None if took is None else round(took, 1)}
+                for name, (count, took) in self.encode.items()
+            },
             "per_question": {
                 "calls": self.calls,
                 "tokens": self.tokens,
@@ -81,7 +85,10 @@ def estimate(library: Library, paths: Sequence[Path], pipeline: Pipeline) -> Est
     files, pages, unread = _count(library, paths)
     stored = library.page_total()
     cores = workers(library.settings.documents)
-    encode = {c: pages + record.pending for c, record in library.encoders().items()}
+    encode = {}
+    for name, record in library.encoders().items():
+        rate, count = library.encode_rate(name), pages + record.pending
+        encode[name] = (count, None if rate is None else rate * count)
     missing = [
         f"encoder {name}: pagetrail encode add SPEC --name {name}"
         for name in channels_of(pipeline)

@@ -322,6 +322,10 @@ class Library:
         """Say whether pages can be searched by a channel of this name."""
         return name in self._searching.channels(self._judges).names()
 
+    def encode_rate(self, name: str) -> float | None:
+        """Return the seconds that a page took in an encoder's last run; None before the first."""
+        return self._encoders.rate(name)
+
     def has_judge(self, name: str) -> bool:
         """Say whether a judge could be asked: it is built in, or its model is named."""
         return self._judges.has(name)
@@ -339,11 +343,7 @@ class Library:
         *,
         pipeline: Pipeline | str | None = None,
     ) -> Estimate:
-        """Tell what adding files and then asking one question would cost, spending nothing.
-
-        Raises:
-            NotFoundError: A path, recipe or channel does not exist.
-        """
+        """Tell what adding files and then asking one question would cost, spending nothing."""
         from .estimating import estimate
 
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)

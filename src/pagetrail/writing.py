@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from .encoders.passages import passages
 from .encoders.probe import probe
 from .encoders.text import TextEncoder
-from .encoding import encode_pending
+from .encoding import encode_pending, note_rate
 from .index.changes import CatalogueWriter
 from .index.doctor import examine
 from .index.lexical import Lexical
@@ -158,7 +158,7 @@ class Writing:
             registration=registration,
         )
         try:
-            return encode_pending(
+            run = encode_pending(
                 self.catalogue,
                 vectors,
                 channel,
@@ -170,6 +170,8 @@ class Writing:
             )
         finally:
             vectors.compact()
+        note_rate(self.catalogue, run)
+        return run
 
     def repair(self) -> list[Finding]:
         """Find what is wrong, mend what can be mended, and return all of it."""

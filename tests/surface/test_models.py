@@ -378,6 +378,14 @@ def test_estimate_spends_nothing(pagetrail, colours, tmp_path):
     assert pagetrail("estimate", tmp_path / "nowhere").code == 2
 
 
+def test_estimates_know_the_pace_of_an_encoder(library, colours):
+    library("encode", "add", "clip:any")
+    (told,) = library("estimate", colours, "--json").rows
+    assert (told["stored"], told["encode"]["clip"]["pages"]) == (3, 3)
+    assert 0 <= told["encode"]["clip"]["seconds"] < 60
+    assert "clip will encode 3 pages" in library("estimate", colours).out
+
+
 def test_help_and_listing_do_not_load_models(library):
     code = (
         "import sys; from pagetrail.cli import main\n"

@@ -252,8 +252,9 @@ def estimate(
     for path, reason in told.unread.items():
         tell(line(f"  not counted: {path}: {reason}"))
     tell(f"adding them takes about {least:.0f} s, up to {most:.0f} s if all are scans")
-    for channel, pages in told.encode.items():
-        tell(f"  encoder {channel} will encode {pages} pages")
+    for channel, (pages, seconds) in told.encode.items():
+        time = "unknown time" if seconds is None else f"{seconds:.0f} s at its last pace"
+        tell(f"  encoder {channel} will encode {pages} pages: {time}")
     cost = f", {told.cost:.4f} by the prices set" if told.cost else ""
     tell(f"one question asks models {told.calls} times, {told.tokens} tokens{cost}")
     for needed in told.missing:
