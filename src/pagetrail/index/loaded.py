@@ -87,6 +87,7 @@ class Loaded:
         parts: By number of segment, in order.
         keys: int64 ``[pages]``, the pages' keys, segment after segment.
         shown: bool ``[pages]``, whether a page may be found.
+        ordered: Whether the keys rise.
     """
 
     def __init__(self) -> None:
@@ -96,7 +97,7 @@ class Loaded:
         self._firsts = np.zeros(1, np.int64)
         self._latest = np.empty(0, bool)
         self._sorted = np.empty(0, np.int64)
-        self._ordered = True
+        self.ordered = True
         self._edges = np.zeros(1, np.int64)
 
     def next(self, folder: Path, segments: Sequence[Segment], view: View) -> Loaded:
@@ -105,7 +106,7 @@ class Loaded:
         for segment in segments:
             new.parts[segment.id] = self.parts.get(segment.id) or Part.read(folder, segment)
         if list(new.parts) == list(self.parts):
-            for name in ("keys", "_firsts", "_latest", "_sorted", "_ordered", "_edges"):
+            for name in ("keys", "_firsts", "_latest", "_sorted", "ordered", "_edges"):
                 setattr(new, name, getattr(self, name))
         else:
             new._join()
@@ -119,7 +120,7 @@ class Loaded:
         wanted = np.asarray(keys, np.int64)
         if not len(self.keys):
             return np.full(len(wanted), -1, np.int64)
-        sorter = None if self._ordered else self._sorted
+        sorter = None if self.ordered else self._sorted
         at = np.searchsorted(self.keys, wanted, "right", sorter=sorter) - 1
         places = self._sorted[np.maximum(at, 0)]
         good = (at >= 0) & (self.keys[places] == wanted) & self.shown[places]
@@ -134,7 +135,7 @@ class Loaded:
 
     def sorted_places(self, chosen: np.ndarray) -> np.ndarray:
         """Return the places of the chosen pages in order of key, int64."""
-        if self._ordered:
+        if self.ordered:
             return np.flatnonzero(chosen)
         return np.asarray(self._sorted[chosen[self._sorted]])
 
@@ -250,7 +251,7 @@ class Loaded:
         self._firsts = np.append(0, np.cumsum(sizes)).astype(np.int64)
         self.keys = np.concatenate([np.empty(0, np.int64), *(part.keys for part in parts)])
         self._sorted = np.argsort(self.keys, kind="stable")
-        self._ordered = bool((self.keys[1:] >= self.keys[:-1]).all())
+        self.ordered = bool((self.keys[1:] >= self.keys[:-1]).all())
         # A page that was read again stands in a later segment too; the last one counts.
         ranked = self.keys[self._sorted]
         self._latest = np.ones(len(ranked), bool)
@@ -300,7 +301,7 @@ def _by_column(question: Question, rows: Rows, columns: Columns) -> np.ndarray:
     run_all(score, blocks, parallel=rows.codes.size > _PARALLEL)
     if len(rows.starts) <= len(sums):
         sums = np.maximum.reduceat(sums, rows.starts[:-1])
-    return np.clip(sums, -1.0, 1.0, out=sums)
+    return sums
 
 
 def run_all(call: Callable[[_T], object], items: Sequence[_T], *, parallel: bool) -> None:

@@ -140,6 +140,8 @@ class VectorIndex:
         loaded, question = self.loaded(), self.question(query)
         chosen = loaded.chosen(documents)
         scores, slack = loaded.estimate(question, chosen)
+        if loaded.ordered and chosen.all():
+            return Found(loaded.keys, scores), slack
         places = loaded.sorted_places(chosen)
         return Found(loaded.keys[places], scores[places]), slack
 
