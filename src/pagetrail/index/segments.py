@@ -60,8 +60,8 @@ class VectorIndex:
         self._names = (name, revision, dimension)
         self._channel = channel
         self._id: int | None = self._find()
-        self._loaded = Loaded()
-        self._view: View | None = None
+        # One pair, set at once: threads that share an index must not mix one's view with another's.
+        self._state: tuple[View | None, Loaded] = (None, Loaded())
         self._pooled: VectorIndex | None = None
 
     @property
@@ -106,13 +106,13 @@ class VectorIndex:
         if not exact and loaded.row_count(chosen, least=pooled.MANY) > pooled.MANY:
             near = pooled.nominate(self._first_look(), loaded, question, documents, limit)
             if near is not None:
-                return self._found(question, near, loaded.scores_of(question, near), limit)
+                return _found(loaded, question, near, loaded.scores_of(question, near), limit)
         scores, slack = loaded.estimate(question, chosen)
         places = np.flatnonzero(chosen)
         if slack:
             places = places[within(scores[places], limit, slack)]
-            return self._found(question, places, loaded.scores_of(question, places), limit)
-        return self._found(question, places, scores[places], limit)
+            return _found(loaded, question, places, loaded.scores_of(question, places), limit)
+        return _found(loaded, question, places, scores[places], limit)
 
     def rescore(self, query: np.ndarray, keys: Sequence[int] | np.ndarray) -> Found:
         """Return the exact scores of the pages named, best first.
@@ -128,7 +128,8 @@ class VectorIndex:
         places = places[places >= 0]
         if not len(places):
             return Found.nothing()
-        return self._found(question, places, loaded.scores_of(question, places), len(places))
+        scores = loaded.scores_of(question, places)
+        return _found(loaded, question, places, scores, len(places))
 
     def estimate(
         self, query: np.ndarray, documents: frozenset[int] | None = None
@@ -215,18 +216,15 @@ class VectorIndex:
     def loaded(self) -> Loaded:
         """Return the segments at the catalogue's present generation."""
         view = self._catalogue.view()
-        if self._view is not view:
+        seen, loaded = self._state
+        if seen is not view:
             segments = self._segments()
             if not segments:  # not known yet, or dropped and added again
                 self._id = self._find()
                 segments = self._segments()
-            try:
-                self._loaded = self._loaded.next(self._folder, segments, view)
-            except FileNotFoundError:
-                # Compaction in another process deletes files after its commit: look once more.
-                self._loaded = self._load_again(view)
-            self._view = view
-        return self._loaded
+            loaded = self._open(loaded, segments, view)
+            self._state = (view, loaded)
+        return loaded
 
     def _first_look(self) -> VectorIndex:
         if self._pooled is None:
@@ -235,18 +233,6 @@ class VectorIndex:
                 self._catalogue, name=name + COMPANION, revision=revision, dimension=dimension
             )
         return self._pooled
-
-    def _found(
-        self, question: Question, places: np.ndarray, scores: np.ndarray, limit: int
-    ) -> Found:
-        loaded = self._loaded
-        best = top(loaded.keys[places], scores, limit)
-        places = places[best]
-        blocks = np.full(len(places), -1, np.int32)
-        if loaded.has_blocks:
-            rows, known = loaded.gather(places)
-            blocks = known[best_rows(row_scores(question, rows), rows.starts)]
-        return Found(loaded.keys[places], scores[best].astype(np.float32), blocks)
 
     def _places(self, keys: Sequence[int]) -> np.ndarray:
         places = self.loaded().find(keys)
@@ -269,13 +255,30 @@ class VectorIndex:
         )
         return [Segment(*row) for row in rows]
 
-    def _load_again(self, view: View) -> Loaded:
-        try:
-            return self._loaded.next(self._folder, self._segments(), view)
-        except FileNotFoundError as error:
-            raise CorruptError(
-                f"{error.filename} is missing; run doctor --repair to encode its pages anew"
-            ) from error
+    def _open(self, known: Loaded, segments: list[Segment], view: View) -> Loaded:
+        while True:
+            try:
+                return known.next(self._folder, segments, view)
+            except FileNotFoundError as error:
+                # Compaction in another process deletes files after its commit: look once more.
+                now = self._segments()
+                if now == segments:
+                    raise CorruptError(
+                        f"{error.filename} is missing; run doctor --repair to encode its pages anew"
+                    ) from error
+                segments = now
+
+
+def _found(
+    loaded: Loaded, question: Question, places: np.ndarray, scores: np.ndarray, limit: int
+) -> Found:
+    best = top(loaded.keys[places], scores, limit)
+    places = places[best]
+    blocks = np.full(len(places), -1, np.int32)
+    if loaded.has_blocks:
+        rows, known = loaded.gather(places)
+        blocks = known[best_rows(row_scores(question, rows), rows.starts)]
+    return Found(loaded.keys[places], scores[best].astype(np.float32), blocks)
 
 
 def top(keys: np.ndarray, scores: np.ndarray, limit: int) -> np.ndarray:

@@ -8,6 +8,7 @@ import pytest
 from pagetrail.errors import CorruptError, ModelError, UsageError
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.keys import split_key
+from pagetrail.index.loaded import Loaded
 from pagetrail.index.publish import VectorWriter, clean_segments, strangers
 from pagetrail.index.segments import VectorIndex
 from pagetrail.types import Vectors
@@ -213,3 +214,45 @@ def test_a_document_removed_while_it_was_encoded(shelf: Any, make_page: Any) -> 
     data = Vectors(np.ones((1, 16), np.float32), np.array([0, 1]), "fake", "r1")
     assert shelf.vectors.publish(keys, data, [0]) == 0
     assert segment_files(shelf) == []
+
+
+def test_threads_that_share_an_index_do_not_mix_its_states(
+    shelf: Any, unit_vector: Any, monkeypatch: Any
+) -> None:
+    for n in range(3):
+        shelf.add(f"{n}.pdf", f"{n} left", f"{n} right")
+    catalogue, vectors = reader(shelf)
+    expected = vectors.search(unit_vector("0 right"), limit=1)
+    assert split_key(int(expected.keys[0])) == (1, 2)
+    scan = Loaded.estimate
+
+    def estimate(loaded: Loaded, *given: Any) -> Any:
+        found = scan(loaded, *given)
+        monkeypatch.setattr(Loaded, "estimate", scan)
+        # Meanwhile pages change their places, and another thread searches the same index.
+        shelf.vectors._merge(shelf.vectors._segments()[:1])
+        vectors.search(unit_vector("2 left"), limit=1)
+        return found
+
+    monkeypatch.setattr(Loaded, "estimate", estimate)
+    found = vectors.search(unit_vector("0 right"), limit=1)
+    assert (found.keys.tolist(), found.blocks.tolist()) == (
+        expected.keys.tolist(),
+        expected.blocks.tolist(),
+    )
+    catalogue.close()
+
+
+def test_files_that_compaction_deletes_again_and_again_are_looked_for_again(shelf: Any) -> None:
+    for n in range(3):
+        shelf.add(f"{n}.pdf", f"text {n}")
+    catalogue, vectors = reader(shelf)
+    ask = vectors._segments
+    stale = ask()
+    shelf.vectors._merge(shelf.vectors._segments())
+    middle = ask()
+    shelf.vectors._merge(shelf.vectors._segments())
+    answers = iter([stale, middle, ask()])
+    vectors._segments = lambda: next(answers)  # type: ignore[method-assign]
+    assert vectors.page_count() == 3
+    catalogue.close()
