@@ -107,5 +107,9 @@ def nominate(
     if not np.array_equal(keys, found.keys):
         at = np.minimum(np.searchsorted(found.keys, keys), len(found) - 1)
         scores = np.where(found.keys[at] == keys, scores[at], np.float32(np.inf))
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    # Pages that are not pooled take no other page's place, however many a kill has left.
+    known = scores[scores < np.inf]
+    if count >= len(known):
+        return None
+    least = np.partition(known, len(known) - count)[len(known) - count]
     return np.asarray(places[scores >= least])

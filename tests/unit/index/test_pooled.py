@@ -124,3 +124,13 @@ def test_they_are_not_listed_and_leave_with_their_encoder(shelf: Any) -> None:
     assert list(shelf.folder.segments.iterdir()) == []
     assert shelf.catalogue.rows("SELECT name FROM encoders") == [("fake",)]
     assert pooled_pages(shelf) == set()
+
+
+def test_many_pages_that_wait_to_be_pooled_hide_no_others(shelf: Any, monkeypatch: Any) -> None:
+    writer = writer_of(shelf)
+    held = add(shelf, writer, 20, 0) | add(shelf, writer, 20, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(VectorWriter, "_pool", lambda _: None)
+        held |= add(shelf, writer, 10, 2)  # more than are nominated
+    for key, rows in held.items():
+        assert writer.search(rows, limit=1).keys.tolist() == [key]
