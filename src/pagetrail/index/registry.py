@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -229,5 +230,7 @@ def _size(catalogue: Catalogue, ident: int) -> int:
     folder = catalogue.folder.segments
     size = 0
     for (name,) in catalogue.rows("SELECT name FROM segments WHERE encoder = ?", (ident,)):
-        size += sum(path.stat().st_size for path in folder.glob(f"{name}.*"))
+        for path in folder.glob(f"{name}.*"):
+            with contextlib.suppress(FileNotFoundError):  # another process compacts just now
+                size += path.stat().st_size
     return size

@@ -246,3 +246,12 @@ def test_an_ensemble_is_the_weighted_sum_of_its_channels(shelf: Any) -> None:
         together.search(queries[:2], weights, limit=3)
     with pytest.raises(UsageError, match="only once"):
         Ensemble([clip, clip])
+
+
+def test_a_file_that_vanishes_while_sizes_are_read(shelf: Any) -> None:
+    shelf.add("a.pdf", "one")
+    size = encoders(shelf.catalogue)[0].bytes
+    ((name,),) = shelf.catalogue.rows("SELECT name FROM segments")
+    # What a folder still lists when compaction has just deleted it.
+    (shelf.folder.segments / f"{name}.gone.npy").symlink_to(shelf.folder.segments / "nowhere")
+    assert encoders(shelf.catalogue)[0].bytes == size > 0
