@@ -300,7 +300,7 @@ def _first_token(told: Any, text: str, *, thought: bool) -> Mapping[str, float] 
         word = clean(str(chosen["token"]))
         if word not in {known for known, _ in alternatives}:
             alternatives.append((word, float(chosen["logprob"])))
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     return _together(alternatives)
 

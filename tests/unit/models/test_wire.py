@@ -54,7 +54,18 @@ def test_rounding_above_zero_is_zero():
 
 
 @pytest.mark.parametrize(
-    "tokens", [[], [{}], None, "x", [{"token": "yes"}], [token("other", -0.1)], [7]]
+    "tokens",
+    [
+        [],
+        [{}],
+        None,
+        "x",
+        [{"token": "yes"}],
+        [token("other", -0.1)],
+        [7],
+        [token("yes", -(10**400))],
+        [token("yes", -0.1, [("no", -(10**400))])],
+    ],
 )
 def test_logprobs_that_make_no_sense_are_none(tokens):
     assert read(answer("yes", tokens)).logprobs is None
