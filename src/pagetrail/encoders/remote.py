@@ -351,7 +351,7 @@ class _Server:
             entries = sorted(answer["data"], key=lambda entry: int(entry["index"]))
             raw = [entry["data" if late else "embedding"] for entry in entries]
             found = [np.array(item, np.float64, ndmin=2) for item in raw]
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise self._bad("its answer holds no vectors") from error
         if len(found) != count:
             raise self._bad(f"{len(found)} vectors instead of {count}")
@@ -410,6 +410,8 @@ class _Server:
                     max_retries=self._retries,
                     http_client=http,
                 )
+                if not self._address.is_openai:  # the account's names are nobody else's business
+                    self._client.organization = self._client.project = None
                 weakref.finalize(self, http.close)
             return self._client
 

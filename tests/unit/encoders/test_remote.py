@@ -57,6 +57,14 @@ def test_what_is_sent_for_texts():
     assert remote_text_encoder("test", server.url, revision="r").revision == "r"
 
 
+def test_the_accounts_names_go_to_no_other_server(monkeypatch):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+    with ChatServer() as server:
+        remote_text_encoder("test", server.url).encode_queries(["one"])
+    assert "secret" not in str(dict(server.asked[0].headers))
+
+
 def test_many_texts_go_in_several_requests_and_come_back_in_order():
     texts = [f"text number {number}" for number in range(150)]
     with ChatServer() as server:
@@ -107,6 +115,8 @@ def answer(*vectors, kind="embedding"):
         (answer([1.0, 0.0], [0.0, 0.0]), "no length"),
         (answer([1.0, 0.0], []), "without numbers"),
         (answer([1.0, 0.0], "AAAA"), "holds no vectors"),
+        (answer([1.0, 0.0], [10**400, 0]), "holds no vectors"),
+        (Turn(body=b'{"data": [{"index": 1e999, "embedding": [1]}]}'), "holds no vectors"),
         (answer([1.0, 0.0], [[1.0], [2.0, 3.0]]), "holds no vectors"),
         (Turn(body=b'{"data": 3}'), "holds no vectors"),
         (Turn(body=b"[]"), "holds no vectors"),
