@@ -41,6 +41,7 @@ __all__ = [
     "Encoders",
     "channel_name",
     "encode_pending",
+    "forget_rate",
     "load_encoder",
     "note_rate",
     "pending",
@@ -202,6 +203,7 @@ class Encoders:
                 name=record.name,
                 revision=record.revision,
                 dimension=record.dimension,
+                channel=record.channel,
             )
         return self._indexes[record.id]
 
@@ -300,6 +302,12 @@ def note_rate(writer: CatalogueWriter, run: Encoded) -> None:
             )
 
 
+def forget_rate(writer: CatalogueWriter, channel: str) -> None:
+    """Forget how long a page took: another encoder may come under the same name."""
+    with writer.transaction():
+        writer.rows("DELETE FROM meta WHERE key = ?", (_RATE + channel,))
+
+
 def rate_of(catalogue: Catalogue, channel: str) -> float | None:
     """Return the seconds that a page took in the encoder's last run here; None before the first."""
     rows = catalogue.rows("SELECT value FROM meta WHERE key = ?", (_RATE + channel,))
@@ -363,5 +371,5 @@ def _pixels(image: bytes) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(image)) as picture:
             return np.asarray(ImageOps.exif_transpose(picture).convert("RGB"))
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except Exception as error:  # damaged files make PIL raise nearly anything
         raise UsageError(f"the question's picture cannot be read: {error}") from error

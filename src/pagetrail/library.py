@@ -19,6 +19,7 @@ from .config import Settings, load_settings, workers
 from .errors import (
     CorruptError,
     LibraryError,
+    LockedError,
     MissingExtraError,
     ModelError,
     NotFoundError,
@@ -270,7 +271,7 @@ class Library:
 
         Args:
             spec: Which model, such as ``siglip:FOLDER`` (docs/models.md).
-            name: The channel under which it is searched; from the spec when not given.
+            name: The channel it is searched by, from the spec when not given; or the one to update.
             passwords: Tried on encrypted files.
             progress: Called with pages done, pages to do, and the channel.
 
@@ -283,7 +284,8 @@ class Library:
         from .encoding import channel_name
 
         if spec is None:
-            wanted = [(channel, "") for channel, r in self.encoders().items() if r.pending]
+            known = self.encoders() if name is None else {name: self._encoders.record(name)}
+            wanted = [(channel, "") for channel, r in known.items() if r.pending]
         else:
             wanted = [(channel_name(spec, name), spec)]
         return [
@@ -308,10 +310,12 @@ class Library:
         Raises:
             NotFoundError: There is no such encoder.
         """
+        from .encoding import forget_rate
         from .index.registry import drop_encoder
 
         record = self._encoders.record(name)
         with self._writing() as writing:
+            forget_rate(writing.catalogue, name)
             return drop_encoder(writing.catalogue, record.id)
 
     def page_total(self) -> int:
@@ -533,15 +537,14 @@ class Library:
             if not record.pending:
                 continue
             try:
-                self.encode(passwords=passwords, progress=progress)
-            except (ModelError, MissingExtraError) as error:
+                self.encode(name=channel, passwords=passwords, progress=progress)
+            except (ModelError, MissingExtraError, UsageError, LockedError) as error:
                 _LOG.warning(
                     "%d pages were added that %s cannot find yet: %s",
                     record.pending,
                     channel,
                     error,
                 )
-            return
 
     def _ready(self) -> Channels:
         """Return the channels for one question, brought up to the catalogue where possible."""

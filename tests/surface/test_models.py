@@ -1,5 +1,6 @@
 """Encoders, judges and models from the command line and from Python, as a user meets them."""
 
+import io
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ from PIL import Image
 
 import pagetrail as package
 from pagetrail.config import DocumentSettings, load_settings
-from pagetrail.errors import MissingExtraError, ModelError, NotFoundError, UsageError
+from pagetrail.errors import LockedError, MissingExtraError, ModelError, NotFoundError, UsageError
 from pagetrail.modelling import Labelled
 from pagetrail.ports import Reply
 from pagetrail.testing import ChatServer, PatchEncoder, ScriptedChat, Turn
@@ -167,6 +168,71 @@ def test_documents_are_safe_when_an_encoder_cannot_be_loaded(own, colours, monke
     refused = own("search", "red", "-r", "single:channel=clip")
     assert refused.code == 1
     assert "pip install" in refused.err
+
+
+def test_an_encoder_that_cannot_be_loaded_holds_up_no_other(own, colours, monkeypatch, caplog):
+    own("encode", "add", "clip:any")
+    own("encode", "add", "siglip:any")
+
+    def partly(spec, settings):
+        if spec.startswith("clip"):
+            raise ModelError("the folder is gone")
+        return made(spec, settings)
+
+    monkeypatch.setattr("pagetrail.encoding.load_encoder", partly)
+    Image.new("RGB", (90, 60), (250, 220, 40)).save(colours / "yellow.png")
+    assert own("add", colours).code == 0
+    assert "clip cannot find yet: the folder is gone" in caplog.text
+    rows = own("encode", "list", "--json").rows
+    assert {row["encoder"]: row["pending"] for row in rows} == {"clip": 1, "siglip": 0}
+
+
+def test_documents_are_safe_when_another_process_writes_first(own, colours, monkeypatch, caplog):
+    own("encode", "add", "clip:any")
+
+    def taken(*given, **more):
+        raise LockedError("another process is writing")
+
+    monkeypatch.setattr("pagetrail.encoding.Encoders.run", taken)
+    Image.new("RGB", (90, 60), (250, 220, 40)).save(colours / "yellow.png")
+    added = own("add", colours, "--json")
+    assert (added.code, len(added.rows)) == (0, 4)
+    assert "another process is writing" in caplog.text
+
+
+def test_two_models_of_one_name_are_two_channels(library, monkeypatch):
+    def alike(spec, settings):
+        return PatchEncoder(name="clip", revision=spec.partition(":")[2])
+
+    monkeypatch.setattr("pagetrail.encoding.load_encoder", alike)
+    for revision in ("one", "two"):
+        assert library("encode", "add", f"clip:{revision}", "--name", revision).code == 0
+    recipe = "vrag:encoders=one+two,fusion=sum,filter=off"
+    result = library("search", "green", "-r", recipe, "--json")
+    assert found(result)[0] == "green.png"
+    assert set(result.rows[0]["hits"][0]["parts"]) == {"one", "two"}
+
+
+def test_the_pace_of_a_dropped_encoder_is_not_the_next_ones(library, tmp_path):
+    library("encode", "add", "clip:any")
+    with package.open(tmp_path / "library") as opened:
+        assert opened.encode_rate("clip") is not None
+        opened.drop_encoder("clip")
+        assert opened.encode_rate("clip") is None
+
+
+def test_a_picture_that_is_damaged_inside_is_an_error_of_the_users(library, tmp_path):
+    library("encode", "add", "clip:any")
+    buffer = io.BytesIO()
+    noise = Image.effect_noise((64, 64), 90).convert("RGB")
+    noise.save(buffer, "PNG")
+    data = bytearray(buffer.getvalue())
+    at = data.index(b"IDAT")
+    size = int.from_bytes(data[at - 4 : at], "big")
+    data[at - 4 : at] = (size // 2).to_bytes(4, "big")  # the next chunk begins in the middle
+    (tmp_path / "broken.png").write_bytes(data)
+    broken = library("search", "--image", tmp_path / "broken.png", "-r", "single:channel=clip")
+    assert (broken.code, "picture cannot be read" in broken.err) == (2, True)
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"revision": "2"}])
