@@ -15,7 +15,7 @@ from .changes import CatalogueWriter
 from .codec import decode_page
 from .files import ROW, SUFFIXES, read_array, sha256_of
 from .keys import NUMBER_BITS, split_key
-from .publish import clean_segments, strangers
+from .publish import clean_segments, rewrite_segment, strangers
 from .registry import COMPANION
 from .repair import drop_page, drop_segment, mend_coverage, recount
 
@@ -172,6 +172,40 @@ def _segments(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
                 "run doctor --repair, then add to encode its pages anew",
                 repaired=writer is not None,
             )
+            continue
+        gone = _gone(catalogue, ident, name, rows)
+        if gone:
+            if writer is not None:
+                rewrite_segment(writer, ident)
+            yield Finding(
+                "error",
+                f"segments/{name}: {gone} pages that were dropped can still be found in it",
+                "run doctor --repair",
+                repaired=writer is not None,
+            )
+
+
+def _gone(catalogue: Catalogue, ident: int, name: str, rows: int) -> int:
+    """Count the pages that search would find in a segment though it stands for them no more.
+
+    Rows of removed documents hide with them, rows of pages read again behind those of a later
+    segment; what is left are pages that a repair dropped.
+    """
+    records = read_array(catalogue.folder.segments / (name + SUFFIXES[1]), ROW, rows)
+    held = set(records["page"].tolist())
+    held -= {p for (p,) in catalogue.rows("SELECT page FROM vectors WHERE segment = ?", (ident,))}
+    if not held:
+        return 0
+    serials = {serial for (serial,) in catalogue.rows("SELECT serial FROM documents")}
+    held -= {
+        page
+        for (page,) in catalogue.rows(
+            "SELECT page FROM vectors JOIN segments ON segments.encoder = vectors.encoder "
+            "WHERE segments.id = ?1 AND segment > ?1",
+            (ident,),
+        )
+    }
+    return sum(split_key(page)[0] in serials for page in held)
 
 
 def _segment_trouble(

@@ -55,6 +55,7 @@ __all__ = [
     "clean_segments",
     "drop_encoder",
     "encoders",
+    "rewrite_segment",
     "strangers",
 ]
 
@@ -400,6 +401,18 @@ def clean_segments(catalogue: CatalogueWriter) -> list[str]:
     for name in names:
         (catalogue.folder.segments / name).unlink(missing_ok=True)
     return names
+
+
+def rewrite_segment(writer: CatalogueWriter, segment: int) -> None:
+    """Write a segment anew without the rows that it no longer stands for."""
+    (names,) = writer.rows(
+        "SELECT encoders.name, revision, dimension FROM encoders "
+        "JOIN segments ON encoder = encoders.id WHERE segments.id = ?",
+        (segment,),
+    )
+    name, revision, dimension = names
+    vectors = VectorWriter(writer, name=name, revision=revision, dimension=dimension)
+    vectors._merge([each for each in vectors._segments() if each.id == segment])
 
 
 def _due(segments: Sequence[Segment]) -> list[Segment]:

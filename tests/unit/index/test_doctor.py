@@ -8,6 +8,7 @@ from pagetrail.errors import UsageError
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.doctor import examine
 from pagetrail.index.lexical import Lexical
+from pagetrail.index.repair import drop_page
 
 
 @pytest.fixture
@@ -62,6 +63,27 @@ def test_a_damaged_page_is_dropped_and_can_be_read_again(full: Any) -> None:
     full.add("a.pdf", "alpha one\nalpha two", "alpha three")
     assert check(full) == []
     assert len(full.words("alpha")) == len(full.near("alpha three")[:2]) == 2
+
+
+def test_a_dropped_page_is_found_by_no_channel(full: Any) -> None:
+    for n in range(6):
+        full.add(f"{n}.pdf", f"text {n}")
+    full.vectors._merge(full.vectors._segments())  # most of the segment stays alive
+    document = full.catalogue.find("a.pdf")[0].id
+    key = full.catalogue.page_keys(document)[1]
+    with full.catalogue.transaction():
+        full.catalogue.rows("UPDATE bodies SET body = x'01ff' WHERE key = ?", (key,))
+    check(full, repair=True)
+    assert f"{document}#p0002" not in full.near("alpha three")
+    assert len(full.near("alpha three")) == 9
+    assert full.vectors.missing() == []
+
+
+def test_a_kill_between_dropping_a_page_and_its_vectors(full: Any) -> None:
+    document = full.catalogue.find("a.pdf")[0].id
+    drop_page(full.catalogue, full.catalogue.page_keys(document)[1])
+    heal(full, "error", "1 pages that were dropped can still be found")
+    assert f"{document}#p0002" not in full.near("alpha three")
 
 
 def test_a_wrong_count_is_corrected(full: Any) -> None:
