@@ -10,11 +10,12 @@ Part of the composition root. A judge is known by its name; a variant may follow
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from .errors import NotFoundError
+from .errors import NotFoundError, UsageError
 from .judge.calibrate import Calibration
 from .judge.chat import Grade, YesNo
 from .models import prompts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .index.catalogue import Catalogue
     from .index.folder import Folder
     from .models.budget import Usage
+    from .models.cross import CrossEncoder
     from .models.store import ReplyStore
     from .ports import ChatModel, Judge, Pictures
     from .types import Query, Verdict
@@ -114,6 +116,7 @@ class Judges:
         self._meter = meter
         self._given = chat
         self._made: dict[str, Judge] = {}
+        self._cross: CrossEncoder | None = None
         self._lock = RLock()  # a model is loaded once, however many threads ask
 
     @property
@@ -200,7 +203,9 @@ class Judges:
             return TextJudge(self._similarity)
         calibration = None if raw else self.calibration(name)
         if kind == "cross_encoder":
-            return self._cross_encoder(calibration)
+            from .judge.text import CrossEncoderJudge
+
+            return CrossEncoderJudge(self._reranker, calibration=calibration)
         pixels = 0 if variant == "text" else self._settings.pixels
         if kind == "yes_no":
             return YesNo(
@@ -222,17 +227,34 @@ class Judges:
 
     def calibration(self, name: str) -> Calibration | None:
         """Return how a judge's numbers become probabilities in this library; None: as they are."""
-        rows = self._catalogue.rows("SELECT body FROM calibrations WHERE judge = ?", (name,))
+        key = self.calibration_key(name)
+        rows = self._catalogue.rows("SELECT body FROM calibrations WHERE judge = ?", (key,))
         return Calibration.from_json(rows[0][0]) if rows else None
 
-    def _cross_encoder(self, calibration: Calibration | None) -> Judge:
+    def calibration_key(self, name: str) -> str:
+        """Return the key of a judge's calibration: what fits one model's numbers fits no other's.
+
+        Raises:
+            UsageError: The judge takes no calibration.
+            NotFoundError: Its model is not named.
+        """
+        kind = name.partition("?")[0]
+        if kind == "text":
+            raise UsageError("the judge text is calibrated already and takes no other calibration")
+        model = self._reranker if kind == "cross_encoder" else self.chat
+        return json.dumps([name, model.name, model.revision])
+
+    @property
+    def _reranker(self) -> CrossEncoder:
+        """The cross-encoder; made once, since each one loads its model anew."""
         if not self._settings.reranker:
             raise NotFoundError(
                 "no cross-encoder is named: set models.reranker or PAGETRAIL_MODELS__RERANKER to "
                 "a folder or a model hub's name"
             )
-        from .judge.text import CrossEncoderJudge
-        from .models.cross import CrossEncoder
+        with self._lock:
+            if self._cross is None:
+                from .models.cross import CrossEncoder
 
-        model = CrossEncoder(self._settings.reranker, device=self._settings.device)
-        return CrossEncoderJudge(model, calibration=calibration)
+                self._cross = CrossEncoder(self._settings.reranker, device=self._settings.device)
+            return self._cross

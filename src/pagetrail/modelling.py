@@ -38,7 +38,7 @@ class Labelled:
 
     Attributes:
         document: The document that it is asked of; None for the whole library.
-        pages: Numbers of the pages that hold the evidence; all others do not.
+        pages: Numbers of the document's pages that hold the evidence; all others do not.
     """
 
     question: str
@@ -150,9 +150,13 @@ class Models:
         says so. Questions of one document stay in one fold.
 
         Raises:
-            UsageError: Too few labels, or all of one kind.
+            UsageError: Too few labels, or all of one kind; pages of no document; fewer than two
+                folds; a judge that takes no calibration.
             NotFoundError: No such judge, or its model is not named.
         """
+        if folds < 2:
+            raise UsageError(f"{folds} folds; at least 2 are needed to hold questions out")
+        self._judges.calibration_key(judge)  # says what is wrong before anything is spent
         sample = _Sample()
         for number, asked in enumerate(questions, 1):
             self._judge_one(judge, asked, pages, recipe, sample)
@@ -178,6 +182,8 @@ class Models:
         self, judge: str, asked: Labelled, pages: int, recipe: str, sample: _Sample
     ) -> None:
         scope = [asked.document] if asked.document else []
+        if asked.pages and not asked.document:
+            raise UsageError(f"{asked.question!r} has pages but no document to find them in")
         found = self._library.search(asked.question, documents=scope, limit=pages, pipeline=recipe)
         gold = set()
         if asked.document:
@@ -207,7 +213,7 @@ class Models:
         return found
 
     def _keep(self, judge: str, calibration: Calibration) -> None:
-        folder = self._judges.folder
+        folder, key = self._judges.folder, self._judges.calibration_key(judge)
         lock = WriterLock(folder.lock)
         try:
             writer = CatalogueWriter(folder, lock)
@@ -215,7 +221,7 @@ class Models:
                 with writer.transaction():
                     writer.rows(
                         "INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?)",
-                        (judge, int(time.time()), calibration.to_json()),
+                        (key, int(time.time()), calibration.to_json()),
                     )
             finally:
                 writer.close()

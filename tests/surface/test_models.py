@@ -427,6 +427,40 @@ def test_a_judge_is_calibrated_on_labelled_questions(library, tmp_path):
         assert opened.models.usage.calls == 0  # the scripted model keeps no account
         with pytest.raises(UsageError, match="20 labelled"):
             opened.models.calibrate("yes_no", labelled[:3], pages=2)
+        for folds in (0, 1):
+            with pytest.raises(UsageError, match="folds"):
+                opened.models.calibrate("yes_no", labelled, folds=folds)
+        with pytest.raises(UsageError, match="no document"):
+            opened.models.calibrate("yes_no", [Labelled("Where?", None, frozenset({1}))])
+        with pytest.raises(UsageError, match="calibrated already"):
+            opened.models.calibrate("text", labelled)
+    other = ScriptedChat(says, draws=False, name="another model")
+    with package.open(tmp_path / "library", judge=other) as opened, pytest.raises(NotFoundError):
+        opened.models.calibration("yes_no")  # what fits one model's numbers fits no other's
+
+
+def test_a_cross_encoder_is_loaded_once_to_be_calibrated(library, tmp_path, monkeypatch):
+    loaded = []
+
+    class Fake:
+        name, revision = "fake", "1"
+
+        def __init__(self, *given, **more):
+            loaded.append(given)
+
+        def __call__(self, question, texts):
+            return [0.5] * len(texts)
+
+    (tmp_path / "note.md").write_text("# Report\n\nThe line carried 300 passengers.\n")
+    library("add", tmp_path / "note.md")
+    monkeypatch.setattr("pagetrail.models.cross.CrossEncoder", Fake)
+    monkeypatch.setenv("PAGETRAIL_MODELS__RERANKER", "anything")
+    asked = [Labelled(f"Passengers, {n}?", "note.md", frozenset({1})) for n in range(3)]
+    with package.open(tmp_path / "library") as opened:
+        with pytest.raises(UsageError, match="20 labelled"):
+            opened.models.calibrate("cross_encoder", asked)
+        assert opened.search("passengers", pipeline="rerank").hits[0].verdicts
+    assert len(loaded) == 1
 
 
 def test_estimate_spends_nothing(pagetrail, colours, tmp_path):
