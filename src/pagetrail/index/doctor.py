@@ -159,10 +159,16 @@ def _undecodable(catalogue: Catalogue) -> Iterator[int]:
 
 def _segments(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[Finding]:
     """Every published segment is there, unchanged, and holds the pages it is said to hold."""
-    for ident, name, rows, dead, *sums in catalogue.rows(
-        "SELECT id, name, rows, dead, codes_sha256, rows_sha256 FROM segments"
+    for ident, name, rows, *sums in catalogue.rows(
+        "SELECT id, name, rows, codes_sha256, rows_sha256 FROM segments"
     ):
-        trouble = _segment_trouble(catalogue, ident, name, rows, dead, sums)
+        try:
+            trouble = _segment_trouble(catalogue, ident, name, rows, sums)
+            gone = 0 if trouble else _gone(catalogue, ident, name, rows)
+        except FileNotFoundError as error:
+            trouble, gone = f"{name} cannot be read: {error.strerror}", 0
+        if not catalogue.rows("SELECT id FROM segments WHERE id = ?", (ident,)):
+            continue  # another process rewrote it meanwhile
         if trouble:
             if writer is not None:
                 drop_segment(writer, ident)
@@ -172,9 +178,7 @@ def _segments(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
                 "run doctor --repair, then add to encode its pages anew",
                 repaired=writer is not None,
             )
-            continue
-        gone = _gone(catalogue, ident, name, rows)
-        if gone:
+        elif gone:
             if writer is not None:
                 rewrite_segment(writer, ident)
             yield Finding(
@@ -209,7 +213,7 @@ def _gone(catalogue: Catalogue, ident: int, name: str, rows: int) -> int:
 
 
 def _segment_trouble(
-    catalogue: Catalogue, ident: int, name: str, rows: int, dead: int, sums: list[str]
+    catalogue: Catalogue, ident: int, name: str, rows: int, sums: list[str]
 ) -> str:
     for suffix, expected in zip(SUFFIXES, sums, strict=True):
         path = catalogue.folder.segments / (name + suffix)
@@ -222,10 +226,12 @@ def _segment_trouble(
     held: dict[int, int] = {}
     for page in records["page"].tolist():
         held[page] = held.get(page, 0) + 1
-    said = dict(catalogue.rows("SELECT page, rows FROM vectors WHERE segment = ?", (ident,)))
+    with catalogue.pinned():  # another process may be removing documents
+        said = dict(catalogue.rows("SELECT page, rows FROM vectors WHERE segment = ?", (ident,)))
+        dead = [n for (n,) in catalogue.rows("SELECT dead FROM segments WHERE id = ?", (ident,))]
     if any(held.get(page) != count for page, count in said.items()):
         return "the pages in it are not those in the catalogue"
-    if rows - sum(said.values()) != dead:
+    if [rows - sum(said.values())] != dead:
         return "its count of dead rows is wrong"
     return ""
 
@@ -269,6 +275,7 @@ def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
 
 def _lexical(catalogue: Catalogue, lexical: Lexical, *, repair: bool) -> Iterator[Finding]:
     """The search indexes hold exactly the catalogue's visible pages."""
+    generation = catalogue.generation()
     try:
         behind = lexical.behind(catalogue)
         counts = lexical.counts()
@@ -289,7 +296,7 @@ def _lexical(catalogue: Catalogue, lexical: Lexical, *, repair: bool) -> Iterato
         if not repair:
             return
     expected = lexical.expected(catalogue)
-    if counts != expected:
+    if counts != expected and (repair or catalogue.generation() == generation):
         if repair:
             lexical.rebuild(catalogue)
         yield Finding(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pagetrail.errors import UsageError
+from pagetrail.index import doctor
 from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.doctor import examine
 from pagetrail.index.lexical import Lexical
@@ -84,6 +85,23 @@ def test_a_kill_between_dropping_a_page_and_its_vectors(full: Any) -> None:
     drop_page(full.catalogue, full.catalogue.page_keys(document)[1])
     heal(full, "error", "1 pages that were dropped can still be found")
     assert f"{document}#p0002" not in full.near("alpha three")
+
+
+@pytest.mark.parametrize("rewritten", [True, False])
+def test_a_writer_at_work_is_no_damage(full: Any, monkeypatch: Any, *, rewritten: bool) -> None:
+    hashing = doctor.sha256_of
+
+    def meanwhile(path: Any) -> str:
+        monkeypatch.setattr(doctor, "sha256_of", hashing)
+        full.catalogue.remove_documents([full.catalogue.find("b.pdf")[0].id])
+        if rewritten:
+            full.vectors._merge(full.vectors._segments())
+        return hashing(path)
+
+    monkeypatch.setattr(doctor, "sha256_of", meanwhile)
+    with Catalogue(full.folder) as reader:
+        found = examine(reader, full.lexical)
+    assert not [f for f in found if f.severity == "error"]
 
 
 def test_a_wrong_count_is_corrected(full: Any) -> None:
