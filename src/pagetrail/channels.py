@@ -14,6 +14,7 @@ from .errors import NotFoundError
 from .index.ensemble import Ensemble
 from .index.keys import split_key
 from .ports import Blend, Found
+from .retrieve.cost import channels_of, judged
 from .types import page_id
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .judging import Judges
     from .ports import Encoder
     from .retrieve.names import NameIndex
+    from .retrieve.pipeline import Pipeline
     from .retrieve.pointers import PointerSearch
     from .types import Page, Query, Scope, Verdict
 
@@ -93,8 +95,27 @@ class Channels:
             )
         if channel.removesuffix(_EXACT) == _BUILT_IN or self._encoders.has(channel):
             return self._nearest(channel, query, limit)
-        known = ", ".join(self.names())
-        raise NotFoundError(f"no channel {channel!r} in this library; there are {known}")
+        raise self._unknown(channel)
+
+    def require(self, pipeline: Pipeline) -> None:
+        """Check that what a pipeline asks is there, before the first model is loaded.
+
+        Raises:
+            NotFoundError: There is no such channel or judge, or a judge's model is not named.
+        """
+        known = self.names()
+        for channel in channels_of(pipeline):
+            if channel not in known:
+                raise self._unknown(channel)
+        for judge, _ in judged(pipeline, 0):
+            self._judges.require(judge)
+
+    def _unknown(self, channel: str) -> NotFoundError:
+        name = channel.partition("?")[0]
+        return NotFoundError(
+            f"no channel {name!r} in this library; there are {', '.join(self.names())}; an encoder "
+            f"gets this name by `pagetrail encode add SPEC --name {name}`"
+        )
 
     def names(self) -> list[str]:
         """Return the names of all channels."""

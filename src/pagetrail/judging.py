@@ -39,6 +39,14 @@ __all__ = ["JUDGES", "Judges", "load_chat", "make_meter"]
 JUDGES = ("yes_no", "grade", "text", "cross_encoder")
 """Names of judges, without their variants."""
 
+_NO_CHAT = (
+    "no chat model judges pages: name one with the setting models.judge or "
+    "PAGETRAIL_MODELS__JUDGE, such as openai:MODEL@URL or local:FOLDER"
+)
+_NO_RERANKER = (
+    "no cross-encoder is named: set models.reranker or PAGETRAIL_MODELS__RERANKER to a folder or "
+    "a model hub's name"
+)
 _VARIANTS = {"yes_no": ("", "contains", "text"), "grade": ("", "molorag", "text")}
 
 
@@ -177,11 +185,7 @@ class Judges:
         model = self._given
         if model is None:
             if not self._settings.judge:
-                raise NotFoundError(
-                    "no chat model judges pages: name one with --judge SPEC, the setting "
-                    "models.judge or PAGETRAIL_MODELS__JUDGE, such as openai:MODEL@URL or "
-                    "local:FOLDER"
-                )
+                raise NotFoundError(_NO_CHAT)
             model = self.load(self._settings.judge)
         if not self._settings.cache:
             return model
@@ -189,7 +193,12 @@ class Judges:
 
         return CachedChat(model, self.replies, meter=self._meter)
 
-    def _make(self, name: str, *, raw: bool = False) -> Judge:
+    def require(self, name: str) -> None:
+        """Check, without loading anything, that a judge is known and its model is named.
+
+        Raises:
+            NotFoundError: There is no such judge, or its model is not named.
+        """
         kind, _, variant = name.partition("?")
         if kind not in JUDGES:
             raise NotFoundError(f"no judge {kind!r}; there are {', '.join(JUDGES)}")
@@ -197,6 +206,12 @@ class Judges:
         if variant not in known:
             names = ", ".join(filter(None, known)) or "none"
             raise NotFoundError(f"judge {kind} has no variant {variant!r}; it has: {names}")
+        if not self.has(kind):
+            raise NotFoundError(_NO_RERANKER if kind == "cross_encoder" else _NO_CHAT)
+
+    def _make(self, name: str, *, raw: bool = False) -> Judge:
+        self.require(name)
+        kind, _, variant = name.partition("?")
         if kind == "text":
             from .judge.text import TextJudge
 
@@ -238,6 +253,7 @@ class Judges:
             UsageError: The judge takes no calibration.
             NotFoundError: Its model is not named.
         """
+        self.require(name)
         kind = name.partition("?")[0]
         if kind == "text":
             raise UsageError("the judge text is calibrated already and takes no other calibration")
@@ -248,10 +264,7 @@ class Judges:
     def _reranker(self) -> CrossEncoder:
         """The cross-encoder; made once, since each one loads its model anew."""
         if not self._settings.reranker:
-            raise NotFoundError(
-                "no cross-encoder is named: set models.reranker or PAGETRAIL_MODELS__RERANKER to "
-                "a folder or a model hub's name"
-            )
+            raise NotFoundError(_NO_RERANKER)
         with self._lock:
             if self._cross is None:
                 from .models.cross import CrossEncoder

@@ -407,7 +407,7 @@ class Library:
             raise UsageError(f"the limit is {limit}; at least 1 page must be asked for")
         query = self._query(question, documents, tags, image)
         made = self._pipeline(pipeline)
-        ranking, trace = made.run(query, self._ready())
+        ranking, trace = made.run(query, self._ready(made))
         lacking = self._encoders.lacking(channels_of(made))
         return Explained(Ranking(query, ranking.hits[:limit]), trace, made, lacking)
 
@@ -426,8 +426,9 @@ class Library:
         from .answer.compose import answer
 
         query = self._query(question, documents, tags)
-        channels = self._ready()
-        ranking, trace = self._pipeline(pipeline).run(query, channels)
+        made = self._pipeline(pipeline)
+        channels = self._ready(made)
+        ranking, trace = made.run(query, channels)
         ranking = Ranking(query, ranking.hits[: self.settings.search.candidates])
         return answer(
             query,
@@ -546,14 +547,14 @@ class Library:
                     error,
                 )
 
-    def _ready(self) -> Channels:
-        """Return the channels for one question, brought up to the catalogue where possible."""
+    def _ready(self, pipeline: Pipeline) -> Channels:
+        """Return a pipeline's channels, checked, brought up to the catalogue where possible."""
         if self._searching.behind():
             # A writer is at work and will catch up itself, or was killed and we do it. Where
             # neither holds (a read-only copy) what the index lacks is found by other channels.
             with contextlib.suppress(LibraryError), self._writing() as writing:
                 writing.catch_up()
-        return self._searching.channels(self._judges)
+        return self._searching.channels(self._judges, pipeline)
 
     def _own(self, file: Path) -> bool:
         """Say whether a file is a part of this library, which may lie in a folder being added."""

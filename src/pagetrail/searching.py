@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .encoding import Encoders
     from .index.catalogue import Catalogue
     from .judging import Judges
+    from .retrieve.pipeline import Pipeline
 
 __all__ = ["Searching"]
 
@@ -43,9 +44,13 @@ class Searching:
         """Say whether the lexical index lacks something that the catalogue holds."""
         return self.words.behind(self._catalogue)
 
-    def channels(self, judges: Judges) -> Channels:
-        """Return the channels and judges for one question."""
-        return Channels(
+    def channels(self, judges: Judges, pipeline: Pipeline | None = None) -> Channels:
+        """Return the channels and judges for one question, asked by a pipeline.
+
+        Raises:
+            NotFoundError: The pipeline asks one that is not there; nothing was loaded yet.
+        """
+        made = Channels(
             self._catalogue,
             self.words,
             self._vectors,
@@ -55,6 +60,9 @@ class Searching:
             self._encoders,
             judges,
         )
+        if pipeline is not None:
+            made.require(pipeline)
+        return made
 
     def similarity(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one cosine per text, -1..1: how near its meaning is to the question's."""
