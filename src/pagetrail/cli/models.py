@@ -55,6 +55,9 @@ def encode_add(
         runs = target.encode(spec, name=name, passwords=password or (), progress=tick)
         for run in runs:
             _show_run(run, as_json=as_json)
+        known = bool(target.encoders())
+    if not known:
+        raise UsageError("this library has no encoder; add one with `pagetrail encode add SPEC`")
     if not runs and not as_json:
         say("every encoder has every page")
     if any(run.failed for run in runs):
@@ -251,8 +254,11 @@ def estimate(
     tell(f"{told.files} files, {told.pages} pages; the library holds {told.stored} pages")
     for path, reason in told.unread.items():
         tell(line(f"  not counted: {path}: {reason}"))
-    tell(f"adding them takes about {least:.0f} s, up to {most:.0f} s if all are scans")
+    if told.files:
+        tell(f"adding them takes about {least:.0f} s, up to {most:.0f} s if all are scans")
     for channel, (pages, seconds) in told.encode.items():
+        if not pages:
+            continue
         time = "unknown time" if seconds is None else f"{seconds:.0f} s at its last pace"
         tell(f"  encoder {channel} will encode {pages} pages: {time}")
     cost = f", {told.cost:.4f} by the prices set" if told.cost else ""

@@ -169,6 +169,8 @@ def open_dense_encoder(spec: Spec, *, device: str, dtype: str, batch: int) -> De
         MissingExtraError: A library is not installed.
         ModelError: It cannot be loaded, or weights are missing.
     """
+    if spec.kind == "openclip":
+        need("open_clip", "open-clip-torch", "openclip")
     need("torch", "torch")
     place = pick_device(device)
     form = pick_dtype(dtype, place, late=False)

@@ -138,12 +138,13 @@ class _Run:
 
     def ask(self, prompt: Prompt, images: tuple[Picture, ...]) -> Reply | None:
         """Ask for yes or no, where yes is right."""
+        part = "picture" if images else "text"
         try:
             reply = self.model.chat(
                 [Message("user", prompt.text, images)], max_tokens=_TOKENS, logprobs=not images
             )
         except PagetrailError as error:
-            self.errors.append(f"{'picture' if images else 'text'}: {error}")
+            self.errors.append(f"{part}: {error}")
             self.outcomes[prompt.name] = "failed"
             self.reachable = self.reachable and not (
                 isinstance(error, EndpointError) and not images
@@ -154,7 +155,7 @@ class _Run:
         self.outcomes[prompt.name] = "ok" if word == "yes" else "wrong"
         if word != "yes":
             shown = " ".join(reply.text.split())[:80] or "nothing"
-            self.errors.append(f"{prompt.name}: the reply should be yes, it is: {shown}")
+            self.errors.append(f"{part}: the reply should be yes, it is: {shown}")
         return reply
 
     def schema(self) -> None:

@@ -1,0 +1,88 @@
+"""What a person is told when models, encoders or what they need are not there."""
+
+import importlib
+import sys
+
+import pytest
+from PIL import Image
+
+from pagetrail.testing import ChatServer, PatchEncoder
+
+
+@pytest.fixture
+def library(pagetrail, tmp_path, monkeypatch):
+    """Return the command line over a library of one picture and no encoder."""
+    monkeypatch.setenv("PAGETRAIL_DOCUMENTS__OCR", "false")
+    Image.new("RGB", (90, 60), (220, 30, 30)).save(tmp_path / "red.png")
+    assert pagetrail("add", tmp_path / "red.png").code == 0
+    return pagetrail
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Use fake encoders, and return the specs that were loaded."""
+    specs = []
+
+    def load(spec, settings):
+        specs.append(spec)
+        return PatchEncoder(name=spec.partition(":")[0])
+
+    monkeypatch.setattr("pagetrail.encoding.load_encoder", load)
+    return specs
+
+
+def test_a_library_without_encoders_is_not_one_whose_encoders_have_every_page(library, asked):
+    result = library("encode", "add")
+    assert result.code == 2
+    assert "encode add SPEC" in result.err
+    library("encode", "add", "clip:any")
+    result = library("encode", "add")
+    assert result.code == 0
+    assert "every encoder has every page" in result.err
+
+
+def test_what_a_recipe_lacks_is_told_before_a_model_is_loaded(library, asked):
+    library("encode", "add", "clip:any")
+    asked.clear()
+    result = library("search", "red", "-r", "rerank:judge=text,start=vl_rag")
+    assert result.code == 2
+    assert "no channel 'siglip'" in result.err
+    assert "--name siglip" in result.err
+    for recipe in ("vrag:encoders=clip", "rerank:judge=yes_no"):
+        assert library("search", "red", "-r", recipe).code == 2
+    assert asked == []
+
+
+def test_estimates_speak_of_nothing_that_costs_nothing(library, asked, tmp_path):
+    library("encode", "add", "clip:any")
+    told = library("estimate").out
+    assert "adding them" not in told
+    assert "encoder clip" not in told
+    told = library("estimate", tmp_path / "red.png").out
+    assert "adding them" in told
+    assert "encoder clip will encode 1 pages" in told
+
+
+def test_an_encoder_of_openclip_names_its_own_extra(library, monkeypatch):
+    whole = importlib.import_module
+
+    def without(name, package=None):
+        if name in ("open_clip", "torch"):
+            raise ModuleNotFoundError(name)
+        return whole(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.delitem(sys.modules, "open_clip", raising=False)
+    result = library("encode", "add", "openclip:ViT-B-32")
+    assert result.code == 1
+    assert "pagetrail[openclip]" in result.err
+
+
+@pytest.mark.enable_socket
+def test_a_check_calls_its_parts_by_the_same_names_when_they_fail(pagetrail, monkeypatch):
+    with ChatServer("perhaps") as server:
+        monkeypatch.setenv("PAGETRAIL_MODELS__JUDGE", f"openai:test@{server.url}")
+        result = pagetrail("models", "check")
+    assert result.code == 1
+    assert "  text: the reply should be yes, it is: perhaps" in result.out
+    assert "  picture: the reply should be yes, it is: perhaps" in result.out
