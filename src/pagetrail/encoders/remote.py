@@ -69,7 +69,7 @@ def open_remote_encoder(
     for name in ("dimensions", "pixels"):
         if name in options:
             text = options[name]
-            if not text.isdigit() or int(text) < 1:
+            if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 10**9):
                 raise UsageError(f"{spec}: {name} must be a whole number above 0, not {text!r}")
             options[name] = int(text)
     if spec.kind == "openai":

@@ -83,7 +83,7 @@ class Spec:
     @property
     def folder(self) -> Path | None:
         """The model's folder; None when it is a name on the hub or an endpoint's."""
-        if self.url or not (_is_path(self.model) or Path(self.model).is_dir()):
+        if self.url or not _names_folder(self.model):
             return None
         return Path(self.model).expanduser()
 
@@ -103,7 +103,7 @@ def parse_spec(text: str) -> Spec:
     body, options = _split_options(text.strip())
     head = _HEAD.fullmatch(body)
     if head is None:
-        if not _is_path(body) and not Path(body).is_dir():
+        if not _names_folder(body):
             raise _bad(text, f"neither a folder nor KIND:MODEL; kinds are {', '.join(KINDS)}")
         kind, model = folder_kind(Path(body).expanduser()), body
     else:
@@ -117,7 +117,7 @@ def parse_spec(text: str) -> Spec:
         _check_options(text, kind, options)
         if kind == "openclip":
             model = model.removeprefix("hf-hub:").removeprefix("local-dir:")
-        if not _is_path(model) and not Path(model).is_dir():
+        if not _names_folder(model):
             model, at, revision = model.partition("@")
             if at and not revision:
                 raise _bad(text, "nothing stands behind @; give a commit, tag or branch there")
@@ -226,7 +226,10 @@ def _split_endpoint(text: str, kind: str, model: str) -> tuple[str, str]:
     found = _ENDPOINT.fullmatch(model)
     if found is None:
         raise _bad(text, f"an endpoint is written {kind}:MODEL@http://host:port/v1")
-    address = urlsplit(found[2])
+    try:
+        address = urlsplit(found[2])
+    except ValueError as error:
+        raise _bad(text, f"{found[2]!r} is not an address") from error
     if not address.hostname or address.username or re.search(r"\s", found[2]):
         raise _bad(text, "the address must be http(s)://host[:port][/path], without a key in it")
     return found[1], found[2].rstrip("/")
@@ -249,6 +252,13 @@ def _check_options(text: str, kind: str, options: Mapping[str, str]) -> None:
 
 def _is_path(model: str) -> bool:
     return model.startswith(("/", "./", "../", "~", ".\\", "..\\")) or model in (".", "..")
+
+
+def _names_folder(model: str) -> bool:
+    try:
+        return _is_path(model) or Path(model).is_dir()
+    except OSError:  # longer than any file's name
+        return False
 
 
 def _backbone(config: Mapping[str, Any]) -> str:

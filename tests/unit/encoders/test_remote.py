@@ -197,6 +197,8 @@ def test_specs_name_encoders():
     [
         "openai:m@http://127.0.0.1/v1?pixels=3",
         "openai:m@http://127.0.0.1/v1?dimensions=none",
+        "openai:m@http://127.0.0.1/v1?dimensions=²",
+        "vllm:m@http://127.0.0.1/v1?pixels=" + "9" * 5000,
         "vllm:m@http://127.0.0.1?task=classify",
         "vllm:m@http://127.0.0.1?pixels=0",
     ],

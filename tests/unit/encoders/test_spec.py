@@ -80,7 +80,9 @@ def test_an_endpoint_keeps_options_of_its_own():
         ("openai:m@ftp://host", "openai:MODEL@http"),
         ("openai:m@http://", "openai:MODEL@http"),
         ("openai:m@http://key@host/v1", "without a key"),
+        ("openai:m@http://[::1/v1", "not an address"),
         ("./no-such-folder", "no folder"),
+        ("a" * 5000, "neither a folder"),
     ],
 )
 def test_a_bad_line_is_refused_with_what_is_known(text, said):
@@ -155,6 +157,10 @@ def test_a_folder_without_a_known_model_is_refused(tmp_path, files, said):
 def test_a_channel_gets_a_short_name(text, channel):
     assert default_channel(parse_spec(text)) == channel
     assert re.fullmatch(r"[A-Za-z0-9_-]+", channel)
+
+
+def test_a_name_too_long_for_a_file_is_no_folder():
+    assert parse_spec("clip:" + "a" * 5000).folder is None
 
 
 def test_every_kind_has_a_channel():
