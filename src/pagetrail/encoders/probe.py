@@ -83,7 +83,7 @@ def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
         _agreement(stored[: len(question)], question, nearest=False),
         _agreement(stored[len(question) :], picture, nearest=pooled),
     )
-    if agreement < 1 - TOLERANCE:
+    if not agreement >= 1 - TOLERANCE:  # what is no number agrees with nothing
         raise ModelError(
             f"{encoder.name} is not the model that the library was built with: its vectors agree "
             f"only to {agreement:.3f} (cosine; {1 - TOLERANCE:.2f} is needed); {advice}"

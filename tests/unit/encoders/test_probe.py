@@ -59,6 +59,16 @@ def test_a_change_of_either_half_is_noticed(other, late):
         check_probe(other(late=late), stored)
 
 
+def test_vectors_that_are_no_numbers_agree_with_nothing():
+    class Broken(PatchEncoder):
+        def encode_queries(self, texts):
+            made = super().encode_queries(texts)
+            return dataclasses.replace(made, data=made.data * np.nan)
+
+    with pytest.raises(ModelError, match="not the model"):
+        check_probe(Broken(), probe(PatchEncoder()))
+
+
 def test_other_numbers_of_vectors_or_dimensions_are_noticed():
     stored = probe(PatchEncoder(late=True))
     for damaged in (stored[:-1], stored[:1], np.empty((0, stored.shape[1])), stored[:, :-1]):
