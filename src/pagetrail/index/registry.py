@@ -148,7 +148,13 @@ def register_encoder(
     names: tuple[str, str, int],
     registration: Registration | None,
 ) -> int:
-    """Make an encoder known, with all pages waiting for it; returns its number."""
+    """Make an encoder known, with all pages waiting for it; returns its number.
+
+    Raises:
+        ModelError: Its name is that of another encoder's pooled vectors.
+    """
+    if registration is not None and names[0].endswith(COMPANION):
+        raise ModelError(f"an encoder's name cannot end in {COMPANION}; give the model another one")
     columns: tuple[Any, ...] = (None, "", "{}", None)
     if registration is not None:
         probe = registration.probe

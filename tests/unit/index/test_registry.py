@@ -255,3 +255,10 @@ def test_a_file_that_vanishes_while_sizes_are_read(shelf: Any) -> None:
     # What a folder still lists when compaction has just deleted it.
     (shelf.folder.segments / f"{name}.gone.npy").symlink_to(shelf.folder.segments / "nowhere")
     assert encoders(shelf.catalogue)[0].bytes == size > 0
+
+
+def test_no_encoder_takes_the_name_of_anothers_pooled_vectors(shelf: Any) -> None:
+    late(shelf)
+    with pytest.raises(ModelError, match="/pooled"):
+        late(shelf, Registration("other"), name="siglip-so/pooled")
+    assert [r.channel for r in encoders(shelf.catalogue)] == [None, "siglip"]
