@@ -6,7 +6,7 @@ import sys
 import pytest
 from PIL import Image
 
-from pagetrail.testing import ChatServer, PatchEncoder
+from pagetrail.testing import ChatServer, PatchEncoder, Turn
 
 
 @pytest.fixture
@@ -86,3 +86,29 @@ def test_a_check_calls_its_parts_by_the_same_names_when_they_fail(pagetrail, mon
     assert result.code == 1
     assert "  text: the reply should be yes, it is: perhaps" in result.out
     assert "  picture: the reply should be yes, it is: perhaps" in result.out
+
+
+def test_a_picture_at_which_nothing_looks_is_told(library, asked, tmp_path):
+    library("encode", "add", "clip:any")
+    unseen = "nothing looked at the picture"
+    for arguments in (["red"], [], ["red", "-r", "single:channel=clip"]):
+        result = library("search", *arguments, "--image", tmp_path / "red.png")
+        assert result.code == 0
+        assert unseen in result.err
+    for arguments in (["-r", "single:channel=clip"], ["red", "-r", "single:channel=clip?image"]):
+        result = library("search", *arguments, "--image", tmp_path / "red.png")
+        assert result.code == 0
+        assert unseen not in result.err
+
+
+@pytest.mark.enable_socket
+def test_an_answer_says_that_its_judge_failed(library, tmp_path, monkeypatch):
+    (tmp_path / "notes.md").write_text("# Ferry\n\nThe Marigold was built in 1987.\n")
+    library("add", tmp_path / "notes.md")
+    monkeypatch.setenv("PAGETRAIL_MODELS__RETRIES", "0")
+    with ChatServer(Turn(status=500)) as server:
+        monkeypatch.setenv("PAGETRAIL_MODELS__JUDGE", f"openai:test@{server.url}")
+        result = library("ask", "When was the Marigold built?", "-r", "rerank:judge=yes_no")
+    assert result.code == 0
+    assert "judge yes_no: 1 failed of 1" in result.err or "2 failed of 2" in result.err
+    assert "1987" in result.out

@@ -13,14 +13,14 @@ import typer
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from PIL.Image import Image
 
     from ..asking import Explained
     from ..library import AddedDocument, Library
-    from ..types import Answer, Ranking
+    from ..types import Answer, Hit, Ranking, Trace
 
 __all__ = [
     "added_line",
@@ -29,6 +29,7 @@ __all__ = [
     "data",
     "describe",
     "explained_text",
+    "judge_notes",
     "line",
     "progress",
     "ranking_text",
@@ -185,11 +186,17 @@ def search_notes(explained: Explained) -> list[str]:
         f"{name} lacks {pages} page{'' if pages == 1 else 's'}; `pagetrail encode add` goes on"
         for name, pages in explained.lacking.items()
     ]
-    for step in explained.trace.steps:
+    return notes + judge_notes(explained.trace, explained.ranking.hits)
+
+
+def judge_notes(trace: Trace, hits: Sequence[Hit] = ()) -> list[str]:
+    """Return what a person should know of judges: calls that failed, and that no page passed."""
+    notes = []
+    for step in trace.steps:
         lost = {name: step.detail.get(name, "0") for name in ("failed", "unparsed")}
         told = [f"{count} {name}" for name, count in lost.items() if count != "0"]
         if told:
-            verdicts = [v for hit in explained.ranking.hits for v in hit.verdicts.values()]
+            verdicts = [v for hit in hits for v in hit.verdicts.values()]
             reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
             why = f": {reason}" if reason else ""
             notes.append(f"{step.stage}: {', '.join(told)} of {step.detail['asked']}{why}")

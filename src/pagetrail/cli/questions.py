@@ -21,11 +21,22 @@ from .app import (
     app,
     library_at,
 )
-from .output import answer_text, data, explained_text, ranking_text, save, say, search_notes, tell
+from .output import (
+    answer_text,
+    data,
+    explained_text,
+    judge_notes,
+    ranking_text,
+    save,
+    say,
+    search_notes,
+    tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..asking import Explained
     from ..library import Library
     from ..types import Answer
 
@@ -76,6 +87,11 @@ def search(
         )
         for note in search_notes(found):
             say(note)
+        if picture is not None and not _looks(target, found):
+            say(
+                "nothing looked at the picture: ask an encoder that takes pictures, such as "
+                "--recipe 'single:channel=NAME?image'"
+            )
         if explain:
             view = target.view(found)
             return view, explained_text(view)
@@ -114,11 +130,25 @@ def ask(
 
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
         answers[:] = [target.ask(text, documents=documents, tags=tag or (), pipeline=recipe)]
+        for note in judge_notes(answers[0].trace):
+            say(note)
         return target.view(answers[0]), answer_text(target, answers[0])
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
     if evidence_image is not None:
         _write_evidence(library, answers[0], evidence_image, password or [])
+
+
+def _looks(target: Library, found: Explained) -> bool:
+    """Say whether a search asked anything with the question's picture."""
+    from ..retrieve.cost import channels_of
+
+    wordless = not found.ranking.query.text.strip()
+    added = target.encoders()
+    return any(
+        channel.endswith("?image") or (wordless and channel.partition("?")[0] in added)
+        for channel in channels_of(found.pipeline, variants=True)
+    )
 
 
 def _read_image(path: Path) -> bytes:

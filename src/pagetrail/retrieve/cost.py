@@ -23,13 +23,13 @@ def judged(pipeline: Pipeline, total: int) -> list[tuple[str, int]]:
     return found
 
 
-def channels_of(pipeline: Piece) -> list[str]:
-    """Return the names of all channels that a pipeline asks, without variants, each once."""
+def channels_of(pipeline: Piece, *, variants: bool = False) -> list[str]:
+    """Return the names of all channels that a pipeline asks, each once; variants cut off or not."""
     names: dict[str, None] = {}
     for piece in _pieces(pipeline):
         channel = getattr(piece, "channel", None)
         if isinstance(channel, str):
-            names.setdefault(channel.partition("?")[0])
+            names.setdefault(channel if variants else channel.partition("?")[0])
     return list(names)
 
 
