@@ -356,8 +356,9 @@ def _check_same(encoder: AnyEncoder, record: EncoderRecord) -> None:
     if now != then:
         raise ModelError(
             f"the vectors of {record.channel} were made by {then[0]} ({then[1]}, {then[2]} "
-            f"numbers); {record.spec} is now {now[0]} ({now[1]}, {now[2]} numbers): put the old "
-            f"model back, or `pagetrail encode drop {record.channel}` and add it again"
+            f"numbers); the model is now {now[0]} ({now[1]}, {now[2]} numbers): put the old "
+            f"model back, choose another name, or `pagetrail encode drop {record.channel}` and add "
+            "it again"
         )
     if isinstance(encoder, ImageEncoder) and record.probe is not None:
         check_probe(encoder, record.probe.reshape(-1, record.dimension))
