@@ -6,6 +6,7 @@ What a judge could not say is never taken for a number: such pages are counted i
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -130,6 +131,12 @@ def _probability(verdict: Verdict) -> float:
 
 
 def _behind(kept: Sequence[Hit], others: Sequence[Hit]) -> list[Hit]:
-    """Return hits with scores no higher than the last one kept, so that they stay behind it."""
-    last = min((hit.score for hit in kept), default=None)
-    return [hit if last is None else replace(hit, score=min(hit.score, last)) for hit in others]
+    """Return hits with scores below the last one kept, so that they stay behind it in any sum."""
+    if not kept:
+        return list(others)
+    last = min(hit.score for hit in kept)
+    behind = []
+    for hit in others:
+        last = min(hit.score, math.nextafter(last, -math.inf))
+        behind.append(replace(hit, score=last))
+    return behind

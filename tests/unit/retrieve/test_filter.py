@@ -49,6 +49,12 @@ def test_what_passes_and_in_which_order(make_world, stage, expected):
     assert ranking.hits[0].verdicts["yes_no"].outcome == "judged"
 
 
+def test_pages_without_verdict_stay_behind_in_a_fusion_as_well(make_world):
+    world = make_world({"text": FOUND}, verdicts=said(a="failed", b=0.6, c="failed", d=0.9, e=0.9))
+    judged = Search("text") >> Filter()
+    assert run(fuse(judged, judged), world)[0] == "bdeac"
+
+
 @pytest.mark.parametrize(
     ("stage", "expected"),
     [
