@@ -144,6 +144,11 @@ class Judges:
 
         return ReplyStore(self._catalogue.folder.catalogue)
 
+    def close(self) -> None:
+        """Give the file of kept replies back; harmless when it was not opened."""
+        if "replies" in self.__dict__:
+            self.replies.close()
+
     def load(self, spec: str) -> ChatModel:
         """Load the chat model that a spec names, on the library's account."""
         return load_chat(spec, self._settings, self._meter)

@@ -117,6 +117,8 @@ class Library:
         """Give files back; harmless when done twice."""
         if "_searching" in self.__dict__:
             self._searching.close()
+        if "_judges" in self.__dict__:
+            self._judges.close()
         if self._open is not None:
             self._open.close()
         self._open = None
@@ -534,18 +536,13 @@ class Library:
         self, passwords: list[str], progress: Callable[[int, int, str], None] | None
     ) -> None:
         """Give new pages to the added encoders; documents are safe even where that fails."""
-        for channel, record in self.encoders().items():
-            if not record.pending:
-                continue
+        waiting = {c: record.pending for c, record in self.encoders().items() if record.pending}
+        for channel, count in waiting.items():
             try:
                 self.encode(name=channel, passwords=passwords, progress=progress)
             except (ModelError, MissingExtraError, UsageError, LockedError) as error:
-                _LOG.warning(
-                    "%d pages were added that %s cannot find yet: %s",
-                    record.pending,
-                    channel,
-                    error,
-                )
+                reason = "%d pages were added that %s cannot find yet: %s"
+                _LOG.warning(reason, count, channel, error)
 
     def _ready(self, pipeline: Pipeline) -> Channels:
         """Return a pipeline's channels, checked, brought up to the catalogue where possible."""

@@ -178,7 +178,7 @@ def test_fixed_ranks_by_calibrated_log_odds(pool: Path) -> None:
     passing = [p for p in ORDER[:60] if 0.5 * scores[p] - 0.25 >= 0]
     replies[passing[0]] = EndpointError("the server is down")
     replies[passing[1]] = Reply("perhaps")
-    with pagetrail.open(pool, create=False) as library:
+    with pagetrail.open(pool, create=False, judge=ScriptedChat()) as library:
         library.models._keep("yes_no", calibration)
     pages, calls, found = run(pool, "vrag:fidelity=fixed,fusion=sum,keep=70", replies.__getitem__)
     assert len(calls) == 60

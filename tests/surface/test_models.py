@@ -439,6 +439,15 @@ def test_a_judge_is_calibrated_on_labelled_questions(library, tmp_path):
         opened.models.calibration("yes_no")  # what fits one model's numbers fits no other's
 
 
+def test_a_closed_library_holds_its_catalogue_no_more(library, tmp_path):
+    with package.open(tmp_path / "library", judge=ScriptedChat("yes", draws=False)) as opened:
+        opened.search("red", pipeline="rerank:judge=yes_no,start=bm25")
+        replies = opened._judges.replies
+        replies.get("anything")
+        assert replies._connection is not None
+    assert replies._connection is None
+
+
 def test_a_cross_encoder_is_loaded_once_to_be_calibrated(library, tmp_path, monkeypatch):
     loaded = []
 
