@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "search"]
 
+_UNSEEN = (
+    "nothing looked at the picture: ask an encoder that takes pictures, such as "
+    "--recipe 'single:channel=NAME?image'"
+)
+
 
 @app.command()
 def search(
@@ -78,20 +83,12 @@ def search(
 
     def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
         found = target.explain(
-            text,
-            documents=documents,
-            tags=tag or (),
-            image=picture,
-            limit=top,
-            pipeline=recipe,
+            text, documents=documents, tags=tag or (), image=picture, limit=top, pipeline=recipe
         )
         for note in search_notes(found):
             say(note)
         if picture is not None and not _looks(target, found):
-            say(
-                "nothing looked at the picture: ask an encoder that takes pictures, such as "
-                "--recipe 'single:channel=NAME?image'"
-            )
+            say(_UNSEEN)
         if explain:
             view = target.view(found)
             return view, explained_text(view)
