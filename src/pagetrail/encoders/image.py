@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..types import Vectors
 from ..weights import need, pick_device, require_complete, translated, watched_loads
 from .batches import Limits, encode_in_batches
 from .loading import (
+    LocalEncoder,
     clean_text,
     load_pretrained,
     load_processor,
@@ -52,7 +52,7 @@ class _Towers(Protocol):
     def images(self, images: list[Any]) -> Any: ...
 
 
-class DenseEncoder:
+class DenseEncoder(LocalEncoder):
     """Pictures and questions to one unit vector each; an `ImageEncoder` with `ImageQueries`.
 
     One object may be shared by threads; they take turns.
@@ -62,37 +62,11 @@ class DenseEncoder:
         self, towers: _Towers, *, name: str, revision: str, settings: Mapping[str, str], batch: int
     ) -> None:
         self._towers = towers
-        self._name, self._revision = name, revision
-        self._settings = MappingProxyType(dict(settings))
+        super().__init__(name, revision, towers.pixels, settings)
         self._image_limits = Limits(batch, 4 * towers.pixels * batch)
         self._text_limits = Limits(_TEXTS, _TEXTS)
         self._lock = Lock()
-        self._dimension = int(self._text_rows(["a page"], padded=True).shape[1])
-
-    @property
-    def name(self) -> str:
-        """Kind and the model's own name: that of the hub, or of its folder."""
-        return self._name
-
-    @property
-    def revision(self) -> str:
-        """The hub's commit, or a fingerprint of the folder's files."""
-        return self._revision
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        return self._dimension
-
-    @property
-    def pixels(self) -> int:
-        """Pixels that the model looks at."""
-        return self._towers.pixels
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Options that change the vectors."""
-        return self._settings
+        self.dimension = int(self._text_rows(["a page"], padded=True).shape[1])
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per text; what stands beyond the model's length is not seen.
@@ -135,7 +109,7 @@ class DenseEncoder:
         return self._stacked(rows)
 
     def _stacked(self, rows: list[np.ndarray]) -> np.ndarray:
-        return np.stack(rows) if rows else np.empty((0, self._dimension), np.float32)
+        return np.stack(rows) if rows else np.empty((0, self.dimension), np.float32)
 
     def _vectors(self, rows: np.ndarray) -> Vectors:
         return Vectors(rows, np.arange(len(rows) + 1, dtype=np.int64), self.name, self.revision)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..weights import need, pick_device, translated, watched_loads
 from .batches import Limits, encode_in_batches
 from .grids import pool_patches, pooled_grid
 from .loading import (
+    LocalEncoder,
     clean_text,
     load_pretrained,
     load_processor,
@@ -71,7 +71,7 @@ class _Model(Protocol):
     def pages(self, images: list[Any]) -> list[Seen]: ...
 
 
-class LateEncoder:
+class LateEncoder(LocalEncoder):
     """Pictures and questions to many unit vectors each; an `ImageEncoder`.
 
     One object may be shared by threads; they take turns.
@@ -92,38 +92,12 @@ class LateEncoder:
         pool: int = 1,
     ) -> None:
         self._model = model
-        self._name, self._revision = name, revision
-        self._settings = MappingProxyType(dict(settings))
+        super().__init__(name, revision, model.pixels, settings)
         self._image_limits = Limits(batch, batch * min(model.pixels, _USUAL_PIXELS))
         self._text_limits = Limits(_TEXTS, _TEXTS * 1000)
         self._pool = pool
         self._lock = Lock()
-        self._dimension = int(self._questions(["a page"])[0].shape[1])
-
-    @property
-    def name(self) -> str:
-        """Kind and the model's own name: that of the hub, or of its folder."""
-        return self._name
-
-    @property
-    def revision(self) -> str:
-        """The hub's commit, or a fingerprint of the folder's files."""
-        return self._revision
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        return self._dimension
-
-    @property
-    def pixels(self) -> int:
-        """Most pixels that the model looks at."""
-        return self._model.pixels
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Options that change the vectors."""
-        return self._settings
+        self.dimension = int(self._questions(["a page"])[0].shape[1])
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per token of each text; see the module for which tokens count.
@@ -177,7 +151,7 @@ class LateEncoder:
             )
 
     def _vectors(self, items: list[np.ndarray], grids: tuple[Grid, ...] = ()) -> Vectors:
-        empty = np.empty((0, getattr(self, "_dimension", 0)), np.float32)
+        empty = np.empty((0, getattr(self, "dimension", 0)), np.float32)
         data = np.concatenate(items) if items else empty
         offsets = np.zeros(len(items) + 1, np.int64)
         np.cumsum([len(rows) for rows in items], out=offsets[1:])

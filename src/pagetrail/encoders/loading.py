@@ -6,6 +6,7 @@ torch and transformers are imported inside functions, for `image` and `late` onl
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from ..errors import ModelError, UsageError
 from ..weights import fingerprint, is_out_of_memory, need, quietly, require_complete, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .spec import Spec
 
 __all__ = [
+    "LocalEncoder",
     "clean_text",
     "load_pretrained",
     "load_processor",
@@ -35,6 +37,24 @@ __all__ = [
 _SNAPSHOT = re.compile(r"snapshots[\\/]([0-9a-f]{40})[\\/]")
 _MAX_CHARACTERS = 20_000  # far beyond what any model reads; keeps hostile text cheap
 _MOST_RATIO = 150  # some processors refuse pictures beyond 200 times as long as wide
+
+
+class LocalEncoder:
+    """What every encoder on this machine tells of itself.
+
+    Attributes:
+        name: Kind and the model's own name: that of the hub, or of its folder.
+        revision: The hub's commit, or a fingerprint of the folder's files.
+        pixels: Most pixels that the model looks at.
+        settings: Options that change the vectors.
+        dimension: Numbers per vector.
+    """
+
+    dimension: int
+
+    def __init__(self, name: str, revision: str, pixels: int, settings: Mapping[str, str]) -> None:
+        self.name, self.revision, self.pixels = name, revision, pixels
+        self.settings: Mapping[str, str] = MappingProxyType(dict(settings))
 
 
 def pick_dtype(dtype: str, device: Any, *, late: bool) -> Any:

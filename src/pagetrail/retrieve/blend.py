@@ -47,12 +47,8 @@ def exact_sum(
     Raises:
         ModelError: A score is not a finite number.
     """
-    from .pipeline import Search
-
-    searches = [term for term in terms if isinstance(term, Search)]
-    if len(searches) < len(terms) or len({(s.trim, s.channel) for s in searches}) < len(terms):
-        return None
-    if len({s.trim for s in searches}) > 1:
+    searches = [term.search for term in terms if term.search is not None]
+    if len({s.channel for s in searches}) < len(terms) or len({s.trim for s in searches}) > 1:
         return None
     started = time.perf_counter()
     asked = replace(query, text=content(query.text)) if searches[0].trim else query

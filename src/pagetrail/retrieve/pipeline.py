@@ -85,6 +85,11 @@ class Pipeline(Piece):
         raise NotImplementedError
 
     @property
+    def search(self) -> Search | None:
+        """The search that this is, when it is nothing more."""
+        return None
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON form; the same in every process."""
         return fingerprint(self)
@@ -128,6 +133,10 @@ class Search(Pipeline):
         check_count(self.depth, "depth")
         if not isinstance(self.trim, bool):
             raise UsageError(f"trim is true or false, not {self.trim!r}")
+
+    @property
+    def search(self) -> Search | None:
+        return self
 
     @property
     def label(self) -> str:
