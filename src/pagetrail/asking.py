@@ -30,12 +30,14 @@ class Explained:
 
     Attributes:
         lacking: Encoders that took part to the number of pages that they lack and cannot find.
+        looked: Whether a channel asked with the question's picture.
     """
 
     ranking: Ranking
     trace: Trace
     pipeline: Pipeline
     lacking: dict[str, int] = field(default_factory=dict)
+    looked: bool = False
 
 
 @dataclass(frozen=True)

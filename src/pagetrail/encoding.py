@@ -12,6 +12,9 @@ import time
 from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from .asking import Encoded
 from .encoders.passages import passages
@@ -20,6 +23,7 @@ from .encoders.spec import default_channel, load_image_encoder, parse_spec
 from .errors import ModelError, NotFoundError, PagetrailError, UsageError
 from .index.registry import encoders
 from .index.segments import VectorIndex
+from .models.spec import parse_chat_spec
 from .ports import Encoder, ImageEncoder, ImageQueries, QueryVariants
 
 if TYPE_CHECKING:
@@ -89,6 +93,20 @@ def load_encoder(spec: str, settings: ModelSettings) -> AnyEncoder:
     )
 
 
+def _for_stored(spec: str, settings: ModelSettings) -> ModelSettings:
+    """Return the settings for a spec that a library brings, which may be a stranger's.
+
+    The key goes to a server only that the settings themselves name.
+    """
+    named = {urlsplit(settings.base_url or "").hostname}
+    for text in (settings.judge, settings.chat):
+        if text and "@http" in text:
+            named.add(urlsplit(parse_chat_spec(text).url).hostname)
+    if urlsplit(parse_spec(spec).url).hostname in named:
+        return settings
+    return settings.model_copy(update={"api_key": SecretStr("")})
+
+
 class Encoders:
     """The added encoders of one library; each is loaded and checked when it is first asked.
 
@@ -135,6 +153,13 @@ class Encoders:
         """Return the seconds that a page took in the last run; None before the first."""
         return rate_of(self._catalogue, channel)
 
+    def look(self, channels: Sequence[str], query: Query) -> bool:
+        """Say whether one of the channels, variants included, asks with the query's picture."""
+        if query.image is None:
+            return False
+        wordless = not query.text.strip()
+        return any(c.endswith("?image") or (wordless and self.has(c)) for c in channels)
+
     def lacking(self, channels: Sequence[str]) -> dict[str, int]:
         """Return the encoders among channels that lack pages, and how many."""
         known = self.records()
@@ -149,7 +174,7 @@ class Encoders:
         record = self.record(channel)
         with self._lock:
             if record.id not in self._loaded:
-                encoder = load_encoder(record.spec, self._settings)
+                encoder = load_encoder(record.spec, _for_stored(record.spec, self._settings))
                 _check_same(encoder, record)
                 self._loaded[record.id] = encoder
             return self._loaded[record.id]

@@ -6,19 +6,25 @@ sent. Times are those of a two-core machine of 2026, scaled by cores: an order o
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .config import workers
 from .documents.load import find_files, open_source
 from .errors import DocumentError, NotFoundError, PagetrailError, UnsupportedError
+from .index.catalogue import decode_path
+from .index.changes import file_stamp
 from .retrieve.cost import channels_of, judged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from .library import Library
+    from .config import DocumentSettings, ModelSettings, Settings
+    from .encoding import Encoders
+    from .index.catalogue import Catalogue
+    from .judging import Judges
     from .retrieve.pipeline import Pipeline
 
 __all__ = ["Estimate", "estimate"]
@@ -35,7 +41,7 @@ class Estimate:
     """What would be spent.
 
     Attributes:
-        files: Files that can be read.
+        files: Files that can be read and are not in the library as they are.
         pages: Their pages.
         unread: Path to why a file was not counted.
         stored: Pages that the library holds already.
@@ -80,36 +86,41 @@ class Estimate:
         }
 
 
-def estimate(library: Library, paths: Sequence[Path], pipeline: Pipeline) -> Estimate:
-    """Count pages, and what one question would ask of models."""
-    files, pages, unread = _count(library, paths)
-    stored = library.page_total()
-    cores = workers(library.settings.documents)
+def estimate(
+    catalogue: Catalogue,
+    settings: Settings,
+    encoders: Encoders,
+    judges: Judges,
+    channels: Collection[str],
+    paths: Sequence[Path],
+    pipeline: Pipeline,
+) -> Estimate:
+    """Count pages, and what one question would ask of models.
+
+    Args:
+        catalogue: What the library holds.
+        settings: Limits, cores, prices.
+        encoders: The added encoders.
+        judges: Which judges could be asked.
+        channels: Names of the channels that can be searched.
+        paths: Files and folders to be added; those that are stored unchanged cost nothing.
+        pipeline: How questions are searched.
+    """
+    files, pages, unread = _count(catalogue, settings.documents, paths)
+    stored = catalogue.page_total()
+    cores = workers(settings.documents)
     encode = {}
-    for name, record in library.encoders().items():
-        rate, count = library.encode_rate(name), pages + record.pending
-        encode[name] = (count, None if rate is None else rate * count)
+    for name, record in encoders.records().items():
+        rate, count = encoders.rate(name), pages + record.pending
+        if count:
+            encode[name] = (count, None if rate is None else rate * count)
     missing = [
         f"encoder {name}: pagetrail encode add SPEC --name {name}"
         for name in channels_of(pipeline)
-        if not library.has_channel(name)
+        if name not in channels
     ]
-    models = library.settings.models
-    calls = tokens = 0
-    cost = 0.0
-    for judge, count in judged(pipeline, stored + pages):
-        kind, _, variant = judge.partition("?")
-        if kind == "text":
-            continue
-        needed = models.reranker if kind == "cross_encoder" else models.judge
-        if not needed and not library.has_judge(kind):
-            missing.append(f"a model for the judge {kind}")
-        if kind == "cross_encoder":
-            continue
-        page = _PAGE_TOKENS if variant == "text" else models.pixels // _PATCH
-        calls += count
-        tokens += count * (page + _PROMPT + _REPLY)
-        cost += count * ((page + _PROMPT) * models.price_in + _REPLY * models.price_out) / 1e6
+    asked = _asked(judged(pipeline, stored + pages), settings.models, judges)
+    calls, tokens, cost, lacking = asked
     return Estimate(
         files,
         pages,
@@ -120,12 +131,36 @@ def estimate(library: Library, paths: Sequence[Path], pipeline: Pipeline) -> Est
         calls,
         tokens,
         cost,
-        tuple(missing),
+        tuple(missing + lacking),
     )
 
 
-def _count(library: Library, paths: Sequence[Path]) -> tuple[int, int, dict[str, str]]:
-    """Return readable files, their pages, and why the others were not counted."""
+def _asked(
+    judged: Sequence[tuple[str, int]], models: ModelSettings, judges: Judges
+) -> tuple[int, int, float, list[str]]:
+    """Return calls, tokens and money of one question's judges, and what they lack."""
+    calls = tokens = 0
+    cost = 0.0
+    lacking: list[str] = []
+    for judge, count in judged:
+        kind, _, variant = judge.partition("?")
+        if not judges.has(kind):
+            lacking.append(f"a model for the judge {kind}")
+        if kind in ("text", "cross_encoder"):
+            continue
+        page = _PAGE_TOKENS if variant == "text" else models.pixels // _PATCH
+        calls += count
+        tokens += count * (page + _PROMPT + _REPLY)
+        cost += count * ((page + _PROMPT) * models.price_in + _REPLY * models.price_out) / 1e6
+    return calls, tokens, cost, lacking
+
+
+def _count(
+    catalogue: Catalogue, settings: DocumentSettings, paths: Sequence[Path]
+) -> tuple[int, int, dict[str, str]]:
+    """Return readable files that are new, their pages, and why the others were not counted."""
+    rows = catalogue.rows("SELECT path, stamp FROM documents WHERE state != 'staged'")
+    stamps = {decode_path(path): stamp for path, stamp in rows}
     files = pages = 0
     unread: dict[str, str] = {}
 
@@ -136,8 +171,10 @@ def _count(library: Library, paths: Sequence[Path]) -> tuple[int, int, dict[str,
         if not path.exists():
             raise NotFoundError(f"{str(path)!r}: there is no such file or folder")
     for path in find_files(paths):
+        real = os.path.realpath(path)
+        if real in stamps and stamps[real] == file_stamp(real):
+            continue
         try:
-            settings = library.settings.documents
             with open_source(path, str(path), settings=settings, converting=stop) as source:
                 files, pages = files + 1, pages + source.page_count
         except DocumentError as error:

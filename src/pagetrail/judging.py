@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .ports import ChatModel, Judge, Pictures
     from .types import Query, Verdict
 
-__all__ = ["JUDGES", "Judges", "load_chat", "make_meter"]
+__all__ = ["JUDGES", "Judges", "load_chat", "load_reranker", "make_meter"]
 
 JUDGES = ("yes_no", "grade", "text", "cross_encoder")
 """Names of judges, without their variants."""
@@ -94,6 +94,19 @@ def load_chat(spec: str, settings: ModelSettings, meter: Meter) -> ChatModel:
         concurrency=settings.concurrency,
         meter=meter,
     )
+
+
+def load_reranker(settings: ModelSettings) -> CrossEncoder:
+    """Return the cross-encoder that the settings name; it is loaded when it is first asked.
+
+    Raises:
+        NotFoundError: They name none.
+    """
+    from .models.cross import CrossEncoder
+
+    if not settings.reranker:
+        raise NotFoundError(_NO_RERANKER)
+    return CrossEncoder(settings.reranker, device=settings.device)
 
 
 class Judges:
@@ -272,7 +285,5 @@ class Judges:
             raise NotFoundError(_NO_RERANKER)
         with self._lock:
             if self._cross is None:
-                from .models.cross import CrossEncoder
-
-                self._cross = CrossEncoder(self._settings.reranker, device=self._settings.device)
+                self._cross = load_reranker(self._settings)
             return self._cross

@@ -320,22 +320,6 @@ class Library:
             forget_rate(writing.catalogue, name)
             return drop_encoder(writing.catalogue, record.id)
 
-    def page_total(self) -> int:
-        """Return the number of pages in the library."""
-        return self._catalogue.page_total()
-
-    def has_channel(self, name: str) -> bool:
-        """Say whether pages can be searched by a channel of this name."""
-        return name in self._searching.channels(self._judges).names()
-
-    def encode_rate(self, name: str) -> float | None:
-        """Return the seconds that a page took in an encoder's last run; None before the first."""
-        return self._encoders.rate(name)
-
-    def has_judge(self, name: str) -> bool:
-        """Say whether a judge could be asked: it is built in, or its model is named."""
-        return self._judges.has(name)
-
     @cached_property
     def models(self) -> Models:
         """The chat models and judges of this library: check them, calibrate, forget replies."""
@@ -353,7 +337,15 @@ class Library:
         from .estimating import estimate
 
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        return estimate(self, [Path(path) for path in given], self._pipeline(pipeline))
+        return estimate(
+            self._catalogue,
+            self.settings,
+            self._encoders,
+            self._judges,
+            self._searching.channels(self._judges).names(),
+            [Path(path) for path in given],
+            self._pipeline(pipeline),
+        )
 
     # --- questions ---------------------------------------------------------------------------
 
@@ -411,7 +403,8 @@ class Library:
         made = self._pipeline(pipeline)
         ranking, trace = made.run(query, self._ready(made))
         lacking = self._encoders.lacking(channels_of(made))
-        return Explained(Ranking(query, ranking.hits[:limit]), trace, made, lacking)
+        looked = self._encoders.look(channels_of(made, variants=True), query)
+        return Explained(Ranking(query, ranking.hits[:limit]), trace, made, lacking, looked)
 
     def ask(
         self,

@@ -15,8 +15,8 @@ from .errors import NotFoundError, UsageError
 from .index.changes import CatalogueWriter
 from .index.lock import WriterLock
 from .judge.calibrate import Calibration, Reliability, fit, raw_score, reliability
-from .judging import load_chat, make_meter
-from .models.check import check_model
+from .judging import load_chat, load_reranker, make_meter
+from .models.check import check_model, check_reranker
 from .types import page_id
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .models.check import ModelCheck
 
 __all__ = ["Calibrated", "Labelled", "Models", "check_models"]
+
+
+_PASSAGES = ("When was it built?", "The bridge was built in 1932.", "Dogs pay half the price.")
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,11 @@ class Calibrated:
 
 
 def check_models(settings: Settings | None = None) -> dict[str, ModelCheck]:
-    """Ask each configured chat model a tiny real question, with and without a picture.
+    """Ask each configured model a tiny real question; chat models with and without a picture.
 
     Returns:
-        Role (``judge``, ``chat``) to what came of it; a model in both roles is asked once.
+        Role (``judge``, ``chat``, ``reranker``) to what came of it; a model in both of the first
+        two is asked once.
 
     Raises:
         UsageError: A spec makes no sense.
@@ -84,6 +88,8 @@ def check_models(settings: Settings | None = None) -> dict[str, ModelCheck]:
             made[role] = (
                 made[same] if same else check_model(load_chat(spec, given, make_meter(given)))
             )
+    if given.reranker:
+        made["reranker"] = check_reranker(load_reranker(given), _PASSAGES)
     return made
 
 
@@ -157,6 +163,7 @@ class Models:
         if folds < 2:
             raise UsageError(f"{folds} folds; at least 2 are needed to hold questions out")
         self._judges.calibration_key(judge)  # says what is wrong before anything is spent
+        WriterLock(self._judges.folder.lock).release()  # and so does this
         sample = _Sample()
         for number, asked in enumerate(questions, 1):
             self._judge_one(judge, asked, pages, recipe, sample)

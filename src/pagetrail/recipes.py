@@ -17,7 +17,7 @@ from .errors import NotFoundError, UsageError
 from .retrieve.boost import Boost
 from .retrieve.filter import Filter
 from .retrieve.fuse import fuse
-from .retrieve.pipeline import Pipeline, Search
+from .retrieve.pipeline import DEPTH, Pipeline, Search
 from .retrieve.rescore import Rescore
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def vrag(
     if m is None:
         m = 10 if fidelity == "code" else 60
     _check("filter", kind, ("vote", "log_odds", "off"))
-    found = _ensemble([_variant(name, fidelity) for name in encoders], fusion, weights)
+    found = _ensemble([_variant(name, fidelity) for name in encoders], fusion, weights, m)
     if kind == "off":
         return found % keep
     if kind == "log_odds":
@@ -143,7 +143,7 @@ def vl_rag(
         judge: The verifier; ``off`` leaves it out.
         m: Pages verified.
     """
-    found = _ensemble([*encoders, text], "sum", None)
+    found = _ensemble([*encoders, text], "sum", None, m)
     if judge == "off":
         return found % keep
     return found % m >> Filter(judge) % keep
@@ -176,13 +176,16 @@ def rerank(
     return recipe(start, keep=m) >> Filter(judge, threshold=0, order="probability") % keep
 
 
-def _ensemble(channels: Sequence[str], fusion: Fusion, weights: Sequence[float] | None) -> Pipeline:
+def _ensemble(
+    channels: Sequence[str], fusion: Fusion, weights: Sequence[float] | None, m: int
+) -> Pipeline:
     _check("fusion", fusion, ("sum", "zscore", "rrf"))
     if not channels:
         raise UsageError("an ensemble needs at least one encoder")
     # A sum over vectors is exact at any depth; ranks and deviations need all pages.
     plain = fusion == "sum" or len(channels) == 1
-    searches = [Search(c) if plain else Search(c, depth=_WHOLE) for c in channels]
+    depth = max(DEPTH, m) if plain else max(_WHOLE, m)
+    searches = [Search(channel, depth=depth) for channel in channels]
     if len(searches) == 1:
         return searches[0]
     return fuse(*searches, method=fusion, weights=weights)

@@ -446,7 +446,11 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of a run: what it took in, what it spent."""
+    """One stage of a run: what it took in, what it spent.
+
+    Attributes:
+        calls: Calls to chat models; searches and encoders here are not among them.
+    """
 
     stage: str
     fingerprint: str = ""

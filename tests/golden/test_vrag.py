@@ -206,7 +206,7 @@ def test_a_second_run_asks_nothing(pool: Path) -> None:
         again = library.explain("which?", pipeline="vrag:fidelity=code")
     assert len(chat.calls) == 10
     assert [h.page for h in again.ranking.hits] == [h.page for h in first.ranking.hits]
-    assert again.trace.cost["calls"] == 3  # the three encoders
+    assert again.trace.cost["calls"] == 0
     assert again.trace.cost["cache_hits"] == 10
     with pagetrail.open(pool, create=False, judge=ScriptedChat("no", draws=False)) as other:
         kept = other.explain("which?", pipeline="vrag:fidelity=code")

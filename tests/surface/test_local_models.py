@@ -22,7 +22,7 @@ def library(tmp_path_factory):
 @pytest.mark.parametrize("name", SPECS)
 def test_examples_are_encoded_and_searched(tiny_model, library, name):
     folder, pages = library
-    journey.encode_and_search(folder, SPECS[name].format(tiny_model(name)), pages)
+    assert journey.encode_and_search(folder, SPECS[name].format(tiny_model(name)), pages)
 
 
 def test_examples_are_judged(tiny_model, library):

@@ -6,7 +6,12 @@ import sys
 import pytest
 from PIL import Image
 
-from pagetrail.testing import ChatServer, PatchEncoder, Turn
+import pagetrail as package
+from pagetrail.config import ModelSettings
+from pagetrail.encoding import _for_stored
+from pagetrail.errors import LockedError
+from pagetrail.modelling import Labelled
+from pagetrail.testing import ChatServer, PatchEncoder, ScriptedChat, Turn
 
 
 @pytest.fixture
@@ -59,6 +64,9 @@ def test_estimates_speak_of_nothing_that_costs_nothing(library, asked, tmp_path)
     assert "adding them" not in told
     assert "encoder clip" not in told
     told = library("estimate", tmp_path / "red.png").out
+    assert "adding them" not in told  # it is in the library as it is
+    (tmp_path / "new.png").write_bytes((tmp_path / "red.png").read_bytes())
+    told = library("estimate", tmp_path / "new.png").out
     assert "adding them" in told
     assert "encoder clip will encode 1 pages" in told
 
@@ -109,6 +117,43 @@ def test_an_answer_says_that_its_judge_failed(library, tmp_path, monkeypatch):
     with ChatServer(Turn(status=500)) as server:
         monkeypatch.setenv("PAGETRAIL_MODELS__JUDGE", f"openai:test@{server.url}")
         result = library("ask", "When was the Marigold built?", "-r", "rerank:judge=yes_no")
-    assert result.code == 0
+    assert result.code == 3
+    assert "no page passed" not in result.err
     assert "judge yes_no: 1 failed of 1" in result.err or "2 failed of 2" in result.err
     assert "1987" in result.out
+
+
+def test_a_key_goes_to_no_server_that_only_a_library_names(monkeypatch):
+    settings = ModelSettings(
+        api_key="secret", base_url="https://mine.example/v1", judge="openai:a@http://127.0.0.1:9/v1"
+    )
+    for spec, sent in (
+        ("openai:text@https://mine.example/other", True),
+        ("vllm:pictures@http://127.0.0.1:8000", True),
+        ("openai:text@https://strange.example/v1", False),
+        ("openai:text@https://mine.example.strange/v1", False),
+    ):
+        key = _for_stored(spec, settings).api_key.get_secret_value()
+        assert key == ("secret" if sent else ""), spec
+
+
+def test_a_reranker_is_checked_too(pagetrail, tiny_model, monkeypatch):
+    monkeypatch.setenv("PAGETRAIL_MODELS__RERANKER", str(tiny_model("cross_encoder")))
+    (row,) = pagetrail("models", "check", "--json").rows
+    assert (row["role"], row["image"]) == ("reranker", "skipped")
+    assert row["text"] in ("ok", "wrong")  # its weights are random
+    assert row["errors"] == []
+    monkeypatch.setenv("PAGETRAIL_MODELS__RERANKER", "./no-such-folder")
+    result = pagetrail("models", "check")
+    assert result.code == 1
+    assert "no such folder" in result.out
+
+
+def test_calibrating_needs_the_lock_before_it_spends(library, tmp_path):
+    chat = ScriptedChat("yes", draws=False)
+    labelled = [Labelled("what is red?", "red.png", frozenset({1}))]
+    with package.open(tmp_path / "library", judge=chat) as opened:
+        other = opened._writing()
+        with other, pytest.raises(LockedError):
+            opened.models.calibrate("yes_no", labelled)
+    assert chat.calls == []

@@ -216,9 +216,9 @@ def test_two_models_of_one_name_are_two_channels(library, monkeypatch):
 def test_the_pace_of_a_dropped_encoder_is_not_the_next_ones(library, tmp_path):
     library("encode", "add", "clip:any")
     with package.open(tmp_path / "library") as opened:
-        assert opened.encode_rate("clip") is not None
+        assert opened._encoders.rate("clip") is not None
         opened.drop_encoder("clip")
-        assert opened.encode_rate("clip") is None
+        assert opened._encoders.rate("clip") is None
 
 
 def test_a_picture_that_is_damaged_inside_is_an_error_of_the_users(library, tmp_path):
@@ -309,9 +309,9 @@ def test_explained_searches_show_scores_verdicts_steps_and_cost(library, tmp_pat
     assert verdict["log_odds"] == pytest.approx(2.3)
     assert verdict["outcome"] == "judged"
     assert shown["steps"][2]["asked"] == "3"
-    assert shown["cost"]["calls"] == 4
+    assert shown["cost"]["calls"] == 3
     text = library("search", "red", "-r", "single:channel=clip", "--explain").out
-    for part in ("pipeline", "clip ", "steps", "search clip: pages 3", "cost 1 calls"):
+    for part in ("pipeline", "clip ", "steps", "search clip: pages 3", "cost 0 calls"):
         assert part in text
 
 
@@ -384,7 +384,7 @@ class TestWithAServer:
             assert (whole["steps"][2]["calls"], whole["steps"][2]["cache_hits"]) == (1, 2)
             assert len(server.asked) == 3
             (kept,) = library(*arguments).rows
-            assert (kept["cost"]["calls"], len(server.asked)) == (1, 3)
+            assert (kept["cost"]["calls"], len(server.asked)) == (0, 3)
             assert library("models", "forget", "--json").rows == [{"forgotten": 3}]
             library(*arguments)
             assert len(server.asked) == 6

@@ -251,7 +251,7 @@ def estimate(
         data(told.as_json())
         return
     least, most = told.parse_seconds
-    tell(f"{told.files} files, {told.pages} pages; the library holds {told.stored} pages")
+    tell(f"{told.files} new files, {told.pages} pages; the library holds {told.stored} pages")
     for path, reason in told.unread.items():
         tell(line(f"  not counted: {path}: {reason}"))
     if told.files:

@@ -13,14 +13,14 @@ import typer
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from PIL.Image import Image
 
     from ..asking import Explained
     from ..library import AddedDocument, Library
-    from ..types import Answer, Hit, Ranking, Trace
+    from ..types import Answer, Ranking, Trace
 
 __all__ = [
     "added_line",
@@ -29,6 +29,7 @@ __all__ = [
     "data",
     "describe",
     "explained_text",
+    "failed_calls",
     "judge_notes",
     "line",
     "progress",
@@ -186,23 +187,27 @@ def search_notes(explained: Explained) -> list[str]:
         f"{name} lacks {pages} page{'' if pages == 1 else 's'}; `pagetrail encode add` goes on"
         for name, pages in explained.lacking.items()
     ]
-    return notes + judge_notes(explained.trace, explained.ranking.hits)
+    return notes + judge_notes(explained.trace)
 
 
-def judge_notes(trace: Trace, hits: Sequence[Hit] = ()) -> list[str]:
+def judge_notes(trace: Trace) -> list[str]:
     """Return what a person should know of judges: calls that failed, and that no page passed."""
     notes = []
     for step in trace.steps:
         lost = {name: step.detail.get(name, "0") for name in ("failed", "unparsed")}
         told = [f"{count} {name}" for name, count in lost.items() if count != "0"]
         if told:
-            verdicts = [v for hit in hits for v in hit.verdicts.values()]
-            reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
-            why = f": {reason}" if reason else ""
+            why = f": {step.detail['reason']}" if "reason" in step.detail else ""
             notes.append(f"{step.stage}: {', '.join(told)} of {step.detail['asked']}{why}")
-        if step.detail.get("outcome") == "no_candidate":
+        judged = lost["failed"] != step.detail.get("asked")
+        if step.detail.get("outcome") == "no_candidate" and judged:
             notes.append(f"{step.stage}: no page passed")
     return notes
+
+
+def failed_calls(trace: Trace) -> bool:
+    """Say whether a judge's call failed, so that a result is only partly what was asked for."""
+    return any(step.detail.get("failed", "0") != "0" for step in trace.steps)
 
 
 def _verdict(verdict: dict[str, Any]) -> str:

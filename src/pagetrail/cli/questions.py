@@ -25,6 +25,7 @@ from .output import (
     answer_text,
     data,
     explained_text,
+    failed_calls,
     judge_notes,
     ranking_text,
     save,
@@ -36,11 +37,13 @@ from .output import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..asking import Explained
     from ..library import Library
     from ..types import Answer
 
 __all__ = ["ask", "search"]
+
+Result = tuple[dict[str, Any], str, bool]  # JSON form, text, and whether a part of it failed
+
 
 _UNSEEN = (
     "nothing looked at the picture: ask an encoder that takes pictures, such as "
@@ -81,18 +84,19 @@ def search(
     if image is not None and question is None and questions is None:
         question = ""
 
-    def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
+    def run(target: Library, text: str, documents: list[str]) -> Result:
         found = target.explain(
             text, documents=documents, tags=tag or (), image=picture, limit=top, pipeline=recipe
         )
         for note in search_notes(found):
             say(note)
-        if picture is not None and not _looks(target, found):
+        if picture is not None and not found.looked:
             say(_UNSEEN)
+        partly = failed_calls(found.trace)
         if explain:
             view = target.view(found)
-            return view, explained_text(view)
-        return target.view(found.ranking), ranking_text(target, found.ranking)
+            return view, explained_text(view), partly
+        return target.view(found.ranking), ranking_text(target, found.ranking), partly
 
     _answer_all(question, questions, library, document, run, as_json=as_json)
 
@@ -125,27 +129,18 @@ def ask(
 
     answers: list[Answer] = []
 
-    def run(target: Library, text: str, documents: list[str]) -> tuple[dict[str, Any], str]:
+    def run(target: Library, text: str, documents: list[str]) -> Result:
         answers[:] = [target.ask(text, documents=documents, tags=tag or (), pipeline=recipe)]
         for note in judge_notes(answers[0].trace):
             say(note)
-        return target.view(answers[0]), answer_text(target, answers[0])
+        partly = failed_calls(answers[0].trace)
+        return target.view(answers[0]), answer_text(target, answers[0]), partly
 
-    _answer_all(question, questions, library, document, run, as_json=as_json)
-    if evidence_image is not None:
-        _write_evidence(library, answers[0], evidence_image, password or [])
+    def picture() -> None:
+        if evidence_image is not None:
+            _write_evidence(library, answers[0], evidence_image, password or [])
 
-
-def _looks(target: Library, found: Explained) -> bool:
-    """Say whether a search asked anything with the question's picture."""
-    from ..retrieve.cost import channels_of
-
-    wordless = not found.ranking.query.text.strip()
-    added = target.encoders()
-    return any(
-        channel.endswith("?image") or (wordless and channel.partition("?")[0] in added)
-        for channel in channels_of(found.pipeline, variants=True)
-    )
+    _answer_all(question, questions, library, document, run, as_json=as_json, then=picture)
 
 
 def _read_image(path: Path) -> bytes:
@@ -173,34 +168,50 @@ def _answer_all(
     questions: Path | None,
     library: Path | None,
     documents: list[str] | None,
-    run: Callable[[Library, str, list[str]], tuple[dict[str, Any], str]],
+    run: Callable[[Library, str, list[str]], Result],
     *,
     as_json: bool,
+    then: Callable[[], None] = lambda: None,
 ) -> None:
     """Run one question, or every line of a file; a bad line is told and the others still run."""
     if (question is None) == (questions is None):
         raise UsageError("give a question, or --questions FILE.jsonl")
     with library_at(library) as target:
         if question is not None:
-            view, text = run(target, question, documents or [])
+            view, text, partly = run(target, question, documents or [])
             data(view) if as_json else tell(text)
-            return
-        assert questions is not None, "one of the two was given"
-        failed = done = 0
-        for row in _read_questions(questions):
-            try:
-                if "error" in row:
-                    raise UsageError(row["error"])
-                scope = documents or [] if row["document"] is None else [row["document"]]
-                view, _ = run(target, row["question"], scope)
-                data({"id": row["id"], **view})
-                done += 1
-            except PagetrailError as error:
-                failed += 1
-                data({"id": row["id"], "error": str(error)})
+    if question is not None:
+        then()
+        if partly:
+            raise typer.Exit(3)
+        return
+    assert questions is not None, "one of the two was given"
+    with library_at(library) as target:
+        _answer_file(target, questions, documents or [], run)
+
+
+def _answer_file(
+    target: Library,
+    questions: Path,
+    documents: list[str],
+    run: Callable[[Library, str, list[str]], Result],
+) -> None:
+    failed = done = lacking = 0
+    for row in _read_questions(questions):
+        try:
+            if "error" in row:
+                raise UsageError(row["error"])
+            scope = documents if row["document"] is None else [row["document"]]
+            view, _, partly = run(target, row["question"], scope)
+            data({"id": row["id"], **view})
+            done += 1
+            lacking += partly
+        except PagetrailError as error:
+            failed += 1
+            data({"id": row["id"], "error": str(error)})
     if not failed and not done:
         say(f"{questions} holds no question")
-    if failed:
+    if failed or lacking:
         raise typer.Exit(3 if done else 1)
 
 

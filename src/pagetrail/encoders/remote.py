@@ -426,7 +426,8 @@ def _sdk() -> Any:
 
 def _advice(status: int, told: str) -> str:
     if status in (401, 403):
-        return f"the server refuses the key ({told}); set models.api_key"
+        advice = "set models.api_key, and models.base_url to its address"
+        return f"the server refuses the key ({told}); {advice}"
     if status == 404:
         return f"no such model or path ({told}); check the model's name and the address"
     return told

@@ -14,12 +14,12 @@ from .cache import CachedChat
 from .prompts import CHECK, CHECK_IMAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..ports import ChatModel, Prompt, Reply
     from .budget import Meter
 
-__all__ = ["ModelCheck", "SchemaProbe", "Served", "check_model"]
+__all__ = ["ModelCheck", "Reranker", "SchemaProbe", "Served", "check_model", "check_reranker"]
 
 Outcome = Literal["ok", "wrong", "failed", "skipped"]
 SchemaOutcome = Literal["yes", "ignored", "no", "skipped"]
@@ -82,8 +82,8 @@ class ModelCheck:
 
     @property
     def ok(self) -> bool:
-        """It answers with and without a picture."""
-        return self.text == "ok" and self.image == "ok"
+        """It answers as it should, with and without a picture where it takes any."""
+        return self.text == "ok" and self.image in ("ok", "skipped")
 
 
 def check_model(model: ChatModel) -> ModelCheck:
@@ -113,6 +113,46 @@ def check_model(model: ChatModel) -> ModelCheck:
         seconds=time.monotonic() - run.started,
         calls=run.usage.calls,
         tokens=run.usage.tokens,
+    )
+
+
+class Reranker(Protocol):
+    """Scores passages for a question, higher being better."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+def check_reranker(model: Reranker, sample: tuple[str, str, str]) -> ModelCheck:
+    """Ask a cross-encoder to tell two passages apart.
+
+    Args:
+        model: What to check.
+        sample: A question, a passage that answers it, and one that does not.
+    """
+    started = time.monotonic()
+    question, right, wrong = sample
+    outcome: Outcome = "failed"
+    errors: tuple[str, ...] = ()
+    revision = ""
+    try:
+        revision = model.revision
+        scores = model(question, [right, wrong])
+        outcome = "ok" if scores[0] > scores[1] else "wrong"
+    except PagetrailError as error:
+        errors = (str(error),)
+    return ModelCheck(
+        model=model.name,
+        revision=revision,
+        reachable=outcome != "failed",
+        text=outcome,
+        errors=errors,
+        seconds=time.monotonic() - started,
     )
 
 

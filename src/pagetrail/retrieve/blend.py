@@ -66,5 +66,5 @@ def exact_sum(
         raw = np.asarray(blend.parts[channel], float)[order]
         columns[channel] = Column(keys, raw, raw, weight * raw)
     table = Table(keys, scores, np.full(len(keys), -1, np.int32), columns)
-    made = step(value, f"search {' + '.join(channels)}", len(table), started, calls=len(channels))
+    made = step(value, f"search {' + '.join(channels)}", len(table), started)
     return table, Trace((made,))

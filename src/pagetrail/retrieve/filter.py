@@ -112,6 +112,9 @@ class Filter(Transform):
             "unparsed": str(outcomes.count("unparsed")),
             "failed": str(outcomes.count("failed")),
         }
+        reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
+        if reason:
+            detail["reason"] = reason  # the pages themselves may be dropped
         if verdicts and not passed:
             detail["outcome"] = "no_candidate"
         return Step(

@@ -169,7 +169,7 @@ class Search(Pipeline):
         keys = keys[order]
         columns = {self.channel: Column(keys, scores, scores, scores, found.ways)}
         table = Table(keys, scores, blocks, columns)
-        return table, Trace((step(self, f"search {self.channel}", len(table), started, calls=1),))
+        return table, Trace((step(self, f"search {self.channel}", len(table), started),))
 
 
 @piece("sum")

@@ -70,7 +70,7 @@ class Rescore(Transform):
             better = np.asarray(found.blocks, np.int32)[order]
             blocks[rows[better >= 0]] = better[better >= 0]
         columns = {**table.columns, self.channel: Column(keys, raw, raw, raw)}
-        made = step(self, f"rank by {self.channel}", len(table), started, calls=1)
+        made = step(self, f"rank by {self.channel}", len(table), started)
         ranked = replace(table, scores=scores, blocks=blocks, columns=columns)
         return ranked, Trace((made,))
 

@@ -121,7 +121,7 @@ def test_sums_over_vectors_miss_no_page(make_world, pipeline, expected):
     assert pages == expected
     best = ranking.hits[0]
     assert {name: part.raw for name, part in best.parts.items()} == {"clip": 7, "siglip": 7}
-    assert trace.cost["calls"] == 2
+    assert [step.stage for step in trace.steps] == ["search clip + siglip"]
 
 
 def test_sums_with_a_channel_of_words_add_what_was_found(make_world):

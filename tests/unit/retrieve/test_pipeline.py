@@ -29,7 +29,7 @@ def test_search_asks_the_channel_and_names_its_part(world, query):
     assert ranking.hits[0].via == "words"
     assert world.asked == [("words", 7)]
     (step,) = trace.steps
-    assert (step.stage, step.calls, step.detail["pages"]) == ("search words", 1, "2")
+    assert (step.stage, step.calls, step.detail["pages"]) == ("search words", 0, "2")
     assert step.fingerprint == Search("words", depth=7).fingerprint
 
 
