@@ -385,7 +385,7 @@ def _check_same(encoder: AnyEncoder, record: EncoderRecord) -> None:
             f"model back, choose another name, or `pagetrail encode drop {record.channel}` and add "
             "it again"
         )
-    if isinstance(encoder, ImageEncoder) and record.probe is not None:
+    if record.probe is not None:
         check_probe(encoder, record.probe.reshape(-1, record.dimension))
 
 

@@ -147,9 +147,8 @@ class Writing:
             ModelError: The channel belongs to another encoder, revision or settings.
         """
         clean_segments(self.catalogue)
-        registration = Registration(channel, spec)
-        if isinstance(encoder, ImageEncoder):
-            registration = Registration(channel, spec, encoder.settings, probe(encoder))
+        settings = encoder.settings if isinstance(encoder, ImageEncoder) else {}
+        registration = Registration(channel, spec, settings, probe(encoder))
         vectors = VectorWriter(
             self.catalogue,
             name=encoder.name,

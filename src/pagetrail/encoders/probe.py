@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError
+from ..ports import ImageEncoder
 
 if TYPE_CHECKING:
-    from ..ports import ImageEncoder
+    from ..ports import Encoder
 
 __all__ = ["TOLERANCE", "check_probe", "probe", "probe_picture"]
 
@@ -47,10 +48,11 @@ def probe_picture() -> np.ndarray:
     return picture
 
 
-def probe(encoder: ImageEncoder) -> np.ndarray:
+def probe(encoder: ImageEncoder | Encoder) -> np.ndarray:
     """Return the vectors of the fixed question and picture, float32 ``[n, dimension]``.
 
-    The question's come first. Of an encoder with many vectors per picture at most 64 are taken.
+    The question's come first; of an encoder of text they are all. Of an encoder with many vectors
+    per picture at most 64 are taken.
 
     Raises:
         ModelError: The model cannot encode them.
@@ -58,7 +60,7 @@ def probe(encoder: ImageEncoder) -> np.ndarray:
     return np.concatenate(_halves(encoder))
 
 
-def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
+def check_probe(encoder: ImageEncoder | Encoder, stored: np.ndarray) -> None:
     """Check that an encoder still gives what it gave when a library was built with it.
 
     The mean cosine must lie within `TOLERANCE` of 1, for the question's vectors and for the
@@ -78,11 +80,11 @@ def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
             f"{encoder.name} gives {question.shape[1]} numbers per vector, the library was built "
             f"with {stored.shape[-1]}; {advice}"
         )
-    pooled = encoder.settings.get("pool", "1") != "1"
-    agreement = min(
-        _agreement(stored[: len(question)], question, nearest=False),
-        _agreement(stored[len(question) :], picture, nearest=pooled),
-    )
+    agreement = _agreement(stored[: len(question)], question, nearest=False)
+    if isinstance(encoder, ImageEncoder):
+        pooled = encoder.settings.get("pool", "1") != "1"
+        seen = _agreement(stored[len(question) :], picture, nearest=pooled)
+        agreement = float(np.minimum(agreement, seen))  # one that is no number stays so
     if not agreement >= 1 - TOLERANCE:  # what is no number agrees with nothing
         raise ModelError(
             f"{encoder.name} is not the model that the library was built with: its vectors agree "
@@ -90,8 +92,10 @@ def check_probe(encoder: ImageEncoder, stored: np.ndarray) -> None:
         )
 
 
-def _halves(encoder: ImageEncoder) -> tuple[np.ndarray, np.ndarray]:
+def _halves(encoder: ImageEncoder | Encoder) -> tuple[np.ndarray, np.ndarray]:
     question = encoder.encode_queries([PROBE_TEXT]).data
+    if not isinstance(encoder, ImageEncoder):
+        return question.astype(np.float32), np.empty((0, question.shape[1]), np.float32)
     picture = encoder.encode_images([probe_picture()]).data
     places = np.linspace(0, len(picture) - 1, min(len(picture), _MOST_VECTORS)).astype(np.int64)
     return question.astype(np.float32), picture[places].astype(np.float32)

@@ -10,7 +10,7 @@ import pytest
 from pagetrail.encoders.probe import TOLERANCE, check_probe, probe, probe_picture
 from pagetrail.encoders.spec import load_image_encoder
 from pagetrail.errors import ModelError
-from pagetrail.testing import PatchEncoder
+from pagetrail.testing import HashEncoder, PatchEncoder
 
 
 def test_the_picture_is_fixed():
@@ -101,3 +101,15 @@ def test_another_seed_does_not(tiny_model, tmp_path, name):
     with pytest.raises(ModelError, match="not the model"):
         check_probe(load_image_encoder(str(tmp_path)), stored)
     assert 0 < TOLERANCE < 0.1
+
+
+def test_encoders_of_text_are_probed_by_the_question_alone():
+    class Other(HashEncoder):
+        def _vector(self, text):
+            return super()._vector(text + " turned")
+
+    stored = probe(HashEncoder())
+    assert stored.shape == (1, HashEncoder.dimension)
+    check_probe(HashEncoder(), stored)
+    with pytest.raises(ModelError, match="not the model"):
+        check_probe(Other(), stored)
