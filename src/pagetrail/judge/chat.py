@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import PageError
@@ -39,35 +39,62 @@ __all__ = ["Grade", "YesNo"]
 _SHOWN = 40  # characters of an unparsed reply that its reason shows
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class _Asking:
-    """What the two judges have in common."""
+class _PageJudge:
+    """What the two judges have in common: one call for each page."""
 
-    pixels: int
-    characters: int = 6000
-    calibration: Calibration | None = None
+    def __init__(
+        self,
+        model: ChatModel,
+        prompt: Prompt,
+        *,
+        pixels: int,
+        calibration: Calibration | None,
+        strict: bool,
+        name: str,
+        characters: int,
+        max_tokens: int,
+    ) -> None:
+        self.name = name
+        self._model, self._prompt, self._strict = model, prompt, strict
+        self._pixels, self._characters, self._max_tokens = pixels, characters, max_tokens
+        self._calibration = calibration
 
-    def conversation(
-        self, prompt: Prompt, query: Query, page: Page, pictures: Pictures
-    ) -> list[Message]:
+    def judge(self, query: Query, pages: Sequence[Page], pictures: Pictures) -> Sequence[Verdict]:
+        """Return one verdict per page, in the order given.
+
+        Raises:
+            ModelError: The model cannot be used at all.
+        """
+
+        def conversation(page: Page) -> list[Message]:
+            return self._conversation(query, page, pictures)
+
+        return _verdicts(
+            self._model, pages, conversation, self._read, self._max_tokens, logprobs=self._strict
+        )
+
+    def _read(self, page: str, asked: Asked) -> Verdict:
+        raise NotImplementedError
+
+    def _conversation(self, query: Query, page: Page, pictures: Pictures) -> list[Message]:
         """Return the messages of one call: the prompt's own, with picture and text of the page."""
         images = [] if query.image is None else [_picture(query.image)]
-        if self.pixels <= 0 and not page.blocks:
+        if self._pixels <= 0 and not page.blocks:
             raise PageError(page.document, page.number, "it has no words to judge it by")
-        if self.pixels > 0:
-            images.append(pictures.picture(page.id, pixels=self.pixels))
-        text = prompt.fill(question=query.text, page=as_data(page.text, self.characters))
-        turns = [Message("system", prompt.system)] if prompt.system else []
+        if self._pixels > 0:
+            images.append(pictures.picture(page.id, pixels=self._pixels))
+        text = self._prompt.fill(question=query.text, page=as_data(page.text, self._characters))
+        turns = [Message("system", self._prompt.system)] if self._prompt.system else []
         return [*turns, Message("user", text, tuple(images))]
 
-    def probability(self, scale: Scale, score: float, otherwise: float) -> float:
+    def _probability(self, scale: Scale, score: float, otherwise: float) -> float:
         """Return the calibrated probability, or ``otherwise`` without a calibration that fits."""
-        if self.calibration is None or self.calibration.scale != scale:
+        if self._calibration is None or self._calibration.scale != scale:
             return otherwise
-        return self.calibration.apply(score)
+        return self._calibration.apply(score)
 
 
-class YesNo:
+class YesNo(_PageJudge):
     """Can this page answer the question, yes or no? A `Judge` over any chat model.
 
     With log-probabilities the verdict carries ``log_odds``, the natural logarithm of how much
@@ -102,23 +129,15 @@ class YesNo:
         characters: int = 6000,
         max_tokens: int | None = None,
     ) -> None:
-        self.name = name
-        self._model, self._prompt, self._strict = model, prompt, parse == "strict"
-        self._max_tokens = max_tokens or (8 if self._strict else 128)
-        self._asking = _Asking(pixels=pixels, characters=characters, calibration=calibration)
-
-    def judge(self, query: Query, pages: Sequence[Page], pictures: Pictures) -> Sequence[Verdict]:
-        """Return one verdict per page, in the order given.
-
-        Raises:
-            ModelError: The model cannot be used at all.
-        """
-
-        def conversation(page: Page) -> list[Message]:
-            return self._asking.conversation(self._prompt, query, page, pictures)
-
-        return _verdicts(
-            self._model, pages, conversation, self._read, self._max_tokens, logprobs=self._strict
+        super().__init__(
+            model,
+            prompt,
+            pixels=pixels,
+            calibration=calibration,
+            strict=parse == "strict",
+            name=name,
+            characters=characters,
+            max_tokens=max_tokens or (8 if parse == "strict" else 128),
         )
 
     def _read(self, page: str, asked: Asked) -> Verdict:
@@ -126,17 +145,17 @@ class YesNo:
             return Verdict(page, "failed", reason=asked.reason)
         odds = yes_no_log_odds(asked.reply.logprobs or {}) if self._strict else None
         if odds is not None:
-            probability = self._asking.probability("log_odds", odds, _sigmoid(odds))
+            probability = self._probability("log_odds", odds, _sigmoid(odds))
             return Verdict(page, "judged", probability=probability, log_odds=odds)
         text = asked.reply.text
         word = read_yes_no(text) if self._strict else contains_yes(text)
         if word is None:
             return Verdict(page, "unparsed", reason=_odd(asked.reply, "yes or no"))
-        probability = self._asking.probability("probability", float(word), float(word))
+        probability = self._probability("probability", float(word), float(word))
         return Verdict(page, "judged", probability=probability)
 
 
-class Grade:
+class Grade(_PageJudge):
     """How much of the answer does this page hold, 1 to 5? A `Judge` over any chat model.
 
     With log-probabilities the grade is the expected value over the five digits, so that ties are
@@ -170,27 +189,20 @@ class Grade:
         characters: int = 6000,
         max_tokens: int | None = None,
     ) -> None:
-        self.name = name
-        self._model, self._prompt, self._strict = model, prompt, parse == "strict"
-        self._max_tokens = max_tokens or (8 if self._strict else 16)
-        self._asking = _Asking(pixels=pixels, characters=characters, calibration=calibration)
-
-    def judge(self, query: Query, pages: Sequence[Page], pictures: Pictures) -> Sequence[Verdict]:
-        """Return one verdict per page, in the order given.
-
-        Raises:
-            ModelError: The model cannot be used at all.
-        """
-
-        def conversation(page: Page) -> list[Message]:
-            return self._asking.conversation(self._prompt, query, page, pictures)
-
-        read = self._read if self._strict else self._read_as_published
-        return _verdicts(
-            self._model, pages, conversation, read, self._max_tokens, logprobs=self._strict
+        super().__init__(
+            model,
+            prompt,
+            pixels=pixels,
+            calibration=calibration,
+            strict=parse == "strict",
+            name=name,
+            characters=characters,
+            max_tokens=max_tokens or (8 if parse == "strict" else 16),
         )
 
     def _read(self, page: str, asked: Asked) -> Verdict:
+        if not self._strict:
+            return self._read_as_published(page, asked)
         if asked.reply is None:
             return Verdict(page, "failed", reason=asked.reason)
         grade = expected_grade(asked.reply.logprobs or {})
@@ -212,7 +224,7 @@ class Grade:
         return self._graded(page, float(digit))
 
     def _graded(self, page: str, grade: float, reason: str = "") -> Verdict:
-        probability = self._asking.probability("grade", grade, (grade - 1) / 4)
+        probability = self._probability("grade", grade, (grade - 1) / 4)
         return Verdict(page, "judged", probability=probability, grade=grade, reason=reason)
 
 
