@@ -125,7 +125,7 @@ def encode_drop(
 
 @models_app.command(name="check")
 def models_check(as_json: JsonOption = False) -> None:
-    """Ask each configured chat model a tiny real question, with and without a picture."""
+    """Ask each configured model a tiny real question; chat models with and without a picture."""
     from ..modelling import check_models
 
     checks = check_models()
