@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import NotFoundError
+from .graph.similar import alike
 from .index.ensemble import Ensemble
 from .index.keys import split_key
 from .ports import Blend, Found
 from .retrieve.cost import channels_of, judged
-from .types import page_id
+from .types import Edge, page_id, split_page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .encoding import Encoders
     from .index.catalogue import Catalogue
+    from .index.graph import PageGraph
     from .index.lexical import Lexical
     from .index.segments import VectorIndex
     from .judging import Judges
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from .retrieve.names import NameIndex
     from .retrieve.pipeline import Pipeline
     from .retrieve.pointers import PointerSearch
-    from .types import Page, Query, Scope, Verdict
+    from .types import Page, Query, Scope, Similarity, Verdict
 
 __all__ = ["Channels"]
 
@@ -52,6 +54,7 @@ class Channels:
         names: Knows which documents a question names.
         encoders: The encoders that were added, each a channel.
         judges: Give verdicts on pages.
+        graph: Where pages lead.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Channels:
         names: NameIndex,
         encoders: Encoders,
         judges: Judges,
+        graph: PageGraph,
     ) -> None:
         self._catalogue = catalogue
         self._lexical = lexical
@@ -73,6 +77,7 @@ class Channels:
         self._names = names
         self._encoders = encoders
         self._judges = judges
+        self._graph = graph
         self._view = catalogue.view()
         self._scopes: dict[Scope, frozenset[int] | None] = {}
 
@@ -170,6 +175,36 @@ class Channels:
     def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
         """Return a judge's verdicts on pages, in the order asked."""
         return self._judges.judge(judge, query, ids)
+
+    def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
+        """Return where the library's page graph leads from pages, within the query's scope."""
+        keys = self.page_keys(ids)
+        found = self._graph.neighbours(keys, self._view, self._serials(query))
+        return {page: found[key] for page, key in zip(ids, keys, strict=True)}
+
+    def alike(
+        self, rule: Similarity, query: Query, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[Edge]]:
+        """Return the ``similar`` edges of pages by a rule, within each page's document.
+
+        Raises:
+            NotFoundError: There is no such channel of vectors.
+        """
+        name = rule.channel
+        if name != _BUILT_IN and not self._encoders.has(name):
+            raise self._unknown(name)
+        serials = self._serials(query)
+        found: dict[str, Sequence[Edge]] = dict.fromkeys(ids, ())
+        for document in sorted({split_page_id(page)[0] for page in ids}):
+            keys = self._catalogue.page_keys(document)
+            if not keys or (serials is not None and split_key(keys[0])[0] not in serials):
+                continue
+            pages = self.page_ids(keys)
+            near = alike(self._index(name).means(keys), rule)
+            for page, joined in zip(pages, near, strict=True):
+                if page in found:
+                    found[page] = [Edge(pages[row], "similar", w, "alike") for row, w in joined]
+        return found
 
     def _index(self, channel: str) -> VectorIndex:
         name = channel.partition("?")[0]

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .types import (
+        Edge,
         Hit,
         OutlineEntry,
         Page,
         Query,
         Ranking,
+        Similarity,
         Trace,
         Vectors,
         Verdict,
@@ -325,6 +327,26 @@ class Resources(Protocol):
         Raises:
             NotFoundError: There is no judge of that name.
             ModelError: The model behind it cannot be used at all.
+        """
+        ...
+
+    def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
+        """Return where the library's page graph leads from pages, within the query's scope.
+
+        Every page asked has an entry, possibly empty; edges stand in order of kind, then weight,
+        then page id. No edge leads to its own page, none out of the scope or to a removed page.
+        """
+        ...
+
+    def alike(
+        self, rule: Similarity, query: Query, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[Edge]]:
+        """Return the ``similar`` edges of pages by a rule, best first, within each document.
+
+        The rule is applied to all stored pages of a page's document, whatever ids are asked.
+
+        Raises:
+            NotFoundError: The library has no such channel of vectors.
         """
         ...
 

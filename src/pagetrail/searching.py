@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .channels import Channels
 from .encoders.text import TextEncoder
+from .index.graph import PageGraph
 from .index.lexical import Lexical
 from .index.places import PlaceBook
 from .index.segments import VectorIndex
@@ -59,6 +60,7 @@ class Searching:
             self._names(),
             self._encoders,
             judges,
+            self._graph,
         )
         if pipeline is not None:
             made.require(pipeline)
@@ -92,6 +94,10 @@ class Searching:
     @cached_property
     def _pointers(self) -> PointerSearch:
         return PointerSearch(PlaceBook(self._catalogue))
+
+    @cached_property
+    def _graph(self) -> PageGraph:
+        return PageGraph(self._catalogue)
 
     def _names(self) -> NameIndex:
         """Return the names of all documents, read again when the library has changed."""

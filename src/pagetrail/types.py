@@ -13,6 +13,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from .edges import Edge, EdgeKind, Similarity
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,6 +27,8 @@ __all__ = [
     "Box",
     "Citation",
     "Document",
+    "Edge",
+    "EdgeKind",
     "Grid",
     "Hit",
     "Link",
@@ -35,11 +39,13 @@ __all__ = [
     "Ranking",
     "Reference",
     "Scope",
+    "Similarity",
     "Status",
     "Step",
     "Trace",
     "Vectors",
     "Verdict",
+    "Visit",
     "Word",
     "page_id",
     "split_page_id",
@@ -428,6 +434,31 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Visit:
+    """One page that a walk looked at, in the order of the walk.
+
+    Attributes:
+        page: Page id.
+        edge: How it was reached; ``seed`` when the search had found it.
+        origin: Id of the page it was reached from; empty for a seed.
+        why: The edge in a few words; empty for a seed.
+        hop: Edges from the nearest seed; 0 for a seed.
+        semantic: What the search thought of it, 0..1; None when the search had not found it.
+        score: What the walk made of it; comparable within one walk.
+        verdict: What the judge said; None when it was not asked.
+    """
+
+    page: str
+    edge: EdgeKind | Literal["seed"]
+    origin: str = ""
+    why: str = ""
+    hop: int = 0
+    semantic: float | None = None
+    score: float = 0.0
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """The place that an answer rests on.
 
@@ -450,6 +481,7 @@ class Step:
 
     Attributes:
         calls: Calls to chat models; searches and encoders here are not among them.
+        visits: For a stage that walks from page to page, its trail.
     """
 
     stage: str
@@ -459,6 +491,7 @@ class Step:
     seconds: float = 0.0
     cache_hits: int = 0
     detail: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    visits: tuple[Visit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

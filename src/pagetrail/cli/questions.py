@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import PagetrailError, UsageError
+from ..shallow import loads
 from .app import (
     DocumentOption,
     JsonOption,
@@ -229,8 +229,8 @@ def _read_questions(path: Path) -> Iterator[dict[str, Any]]:
 def _read_question(line: bytes, path: Path, number: int) -> dict[str, Any]:
     place = f"{path}, line {number}"
     try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        row = loads(line.decode("utf-8"))
+    except ValueError as error:
         return {"id": None, "error": f"{place}: not JSON: {error}"}
     if not isinstance(row, dict):
         return {"id": None, "error": f"{place}: not a JSON object"}

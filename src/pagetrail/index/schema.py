@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "connect", "guard"]
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the tables, kept in the database as ``user_version``."""
 
 # Names and paths are BLOBs because file names on Unix are bytes and need not be valid text.
@@ -104,6 +104,10 @@ CREATE INDEX labels_page ON labels(page);
 # `vectors.grid`: which vector stands for which patch of the page's picture (`codec`).
 # `replies`: what models replied, by a key of everything that went into the call.
 # `calibrations`: how a judge's numbers become probabilities, as JSON.
+# `edges`: where a page leads within its document; all edges of a page in one body (`graph`).
+# `marks`: rare names, numbers and near-duplicate sketches as 64-bit hashes, to find the pages of
+# other documents that share them. `graphs`: documents whose edges and marks are complete, by the
+# version of the code that found them.
 _CHANGES = {
     2: """
 ALTER TABLE encoders ADD COLUMN channel TEXT;
@@ -118,6 +122,12 @@ CREATE TABLE replies(
 CREATE INDEX replies_model ON replies(model);
 CREATE TABLE calibrations(
     judge TEXT PRIMARY KEY, made INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+""",
+    3: """
+CREATE TABLE edges(page INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE marks(
+    mark INTEGER NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (mark, page)) WITHOUT ROWID;
+CREATE TABLE graphs(document INTEGER PRIMARY KEY, version INTEGER NOT NULL);
 """,
 }
 

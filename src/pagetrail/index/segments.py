@@ -154,6 +154,21 @@ class VectorIndex:
         scores[places >= 0] = loaded.scores_of(question, places[places >= 0])
         return scores
 
+    def means(self, keys: Sequence[int]) -> np.ndarray:
+        """Return the mean of each page's vectors, float32 ``[n, dimension]``, not normalised.
+
+        A page without vectors has a row of zeros.
+        """
+        loaded = self.loaded()
+        places = loaded.find(np.asarray(keys, np.int64))
+        means = np.zeros((len(places), self.dimension), np.float32)
+        for row in np.flatnonzero(places >= 0).tolist():
+            part, page = loaded.owner(int(places[row]))
+            rows = part.rows.part(page, page + 1)
+            total = rows.row_scales() @ (rows.codes.astype(np.float32) - 128)
+            means[row] = total / len(rows.codes)
+        return means
+
     def row_scores(self, query: np.ndarray, key: int) -> np.ndarray:
         """Return the cosines of a page's vectors, in their order: float32 ``[q, rows]``.
 

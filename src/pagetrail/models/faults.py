@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import unicodedata
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+
+from ..shallow import loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,8 +70,8 @@ def reason_of(error: Any) -> tuple[str, str]:
     except Exception:  # noqa: BLE001 (a body that cannot be read says nothing; the status remains)
         return "", ""
     try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
+        body = loads(text)
+    except ValueError:
         return _plain(text), ""
     if isinstance(body, list) and body:
         body = body[0]

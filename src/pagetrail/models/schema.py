@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError, UsageError
+from ..shallow import too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +66,8 @@ def read_json(text: str) -> Any:
     body = text.strip()
     if not body:
         raise ReplyFaultError("it is empty")
+    if too_deep(body):
+        raise ReplyFaultError("it is nested too deeply")
     try:
         return _strict(body)
     except ValueError as error:
@@ -106,17 +109,14 @@ def _embedded(text: str) -> list[Any]:
                 # It began as JSON: what stands inside a broken or cut value is no reply.
                 raise ReplyFaultError(f"its JSON cannot be read ({_short(str(error))})") from error
             continue
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise ReplyFaultError(f"its JSON cannot be read ({_short(str(error))})") from error
         values.append(value)
     return values
 
 
 def _strict(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
 
 
 def _refuse(constant: str) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from ..shallow import loads
 from .thinking import ThinkingFilter
 from .wire import MalformedError, Tokens, clean, read_body, read_usage
 
@@ -96,7 +96,7 @@ class StreamReader:
 
     def _event(self, value: bytes) -> str:
         try:
-            event = json.loads(value)
+            event = loads(value)
             if event.get("error"):
                 fault = event["error"]
                 reason = fault.get("message", fault) if isinstance(fault, dict) else fault
@@ -107,7 +107,7 @@ class StreamReader:
             choice = event["choices"][0]
             self.finish = str(choice.get("finish_reason") or self.finish)
             piece = (choice.get("delta") or {}).get("content")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             if isinstance(error, MalformedStreamError):
                 raise
             raise MalformedStreamError("the stream is not one of the OpenAI protocol") from error

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ModelError
+from ..shallow import loads
 from .prompts import JSON
 from .thinking import split, start_of_reply
 
@@ -236,11 +237,11 @@ def read_body(content: bytes, body: Mapping[str, Any]) -> Said:
         MalformedError: It is no JSON, or not a reply of the protocol.
     """
     try:
-        data = json.loads(content)
+        data = loads(content)
         choice = data["choices"][0]
         message = choice["message"]
         raw = message.get("content")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise MalformedError(_why(content)) from error
     raw = "" if raw is None else raw
     if not isinstance(raw, str):
@@ -260,9 +261,9 @@ def read_body(content: bytes, body: Mapping[str, Any]) -> Said:
 def _why(content: bytes) -> str:
     """Say what a server sent instead of a reply; some put an error into a good answer."""
     try:
-        fault = json.loads(content)["error"]
+        fault = loads(content)["error"]
         return str(fault.get("message", fault) if isinstance(fault, dict) else fault)
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError):
         return "its answer is not a reply of the OpenAI protocol"
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..errors import UsageError
+from ..shallow import loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +70,8 @@ def from_json(text: str) -> Piece:
         UsageError: Not JSON, an unknown kind, an unknown or missing field, or a value out of range.
     """
     try:
-        data = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        data = loads(text, parse_constant=_no_constant)
+    except ValueError as error:
         raise UsageError(f"a pipeline is kept as JSON, and this is not: {error}") from error
     value = _piece(data, 0)
     if not isinstance(value, Piece):

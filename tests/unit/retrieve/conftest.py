@@ -10,13 +10,15 @@ import pytest
 from hypothesis import settings
 
 from pagetrail.errors import NotFoundError
+from pagetrail.graph.similar import alike
 from pagetrail.ports import Blend, Found
-from pagetrail.types import Page, Query, Verdict, page_id, split_page_id
+from pagetrail.types import Edge, Page, Query, Verdict, page_id, split_page_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pagetrail.ports import Place
+    from pagetrail.types import Similarity
 
 # A loaded machine must not fail a property for being slow.
 settings.register_profile("retrieve", deadline=None, max_examples=50)
@@ -28,14 +30,17 @@ class World:
     """`ports.Resources` over given scores: channel to page id to score.
 
     ``vectors`` names the channels that score every page; ``verdicts`` is judge to page id to what
-    it says: a probability, or an outcome.
+    it says: a probability, an outcome, or a whole verdict. ``edges`` is the page graph, ``points``
+    channel to page id to the mean vector of the page.
     """
 
     channels: Mapping[str, Mapping[str, float]]
     total: int = 10
     asked: list[tuple[str, int]] = field(default_factory=list)
     vectors: tuple[str, ...] = ()
-    verdicts: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    verdicts: Mapping[str, Mapping[str, float | str | Verdict]] = field(default_factory=dict)
+    edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
+    points: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def find(self, channel: str, query: Query, limit: int) -> Found:
         self.asked.append((channel, limit))
@@ -74,11 +79,30 @@ class World:
         self.asked.append((judge, len(ids)))
         said = [self.verdicts[judge][page] for page in ids]
         return [
-            Verdict(page, what, reason="told to", calls=1)
+            what
+            if isinstance(what, Verdict)
+            else Verdict(page, what, reason="told to", calls=1)
             if what in ("unparsed", "failed")
             else Verdict(page, "judged", probability=what, calls=1, tokens=10)
             for page, what in zip(ids, said, strict=True)
         ]
+
+    def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
+        return {page: self.edges.get(page, ()) for page in ids}
+
+    def alike(
+        self, rule: Similarity, query: Query, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[Edge]]:
+        if rule.channel not in self.points:
+            raise NotFoundError(f"no channel {rule.channel!r}")
+        found: dict[str, Sequence[Edge]] = {}
+        for document in {split_page_id(page)[0] for page in ids}:
+            stored = self.points[rule.channel]
+            pages = sorted(p for p in stored if split_page_id(p)[0] == document)
+            near = alike(np.array([stored[p] for p in pages], float), rule)
+            for page, joined in zip(pages, near, strict=True):
+                found[page] = [Edge(pages[row], "similar", w, "alike") for row, w in joined]
+        return {page: found.get(page, ()) for page in ids}
 
     def page_keys(self, ids: Sequence[str]) -> Sequence[int]:
         # Not in the order of the ids, so that ties cannot be right by luck.

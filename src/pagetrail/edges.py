@@ -1,0 +1,64 @@
+"""The nouns of the page graph: ways from one page to another, and when two pages are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Edge", "EdgeKind", "Similarity"]
+
+# How one page leads to another, told from where one stands: after "reference" the text points at
+# the other page, after "referred" the other page points here.
+EdgeKind = Literal[
+    "next", "previous", "section", "parent", "child", "link", "linked", "reference", "referred",
+    "continues", "continued", "shared", "similar", "twin",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way from one page to another.
+
+    Attributes:
+        page: Id of the page that it leads to.
+        kind: What the two pages have to do with each other:
+
+            ``next``, ``previous``: reading order. ``section``: the same section of the outline;
+            ``parent``, ``child``: the section around it, or one inside it. ``link``: a link of
+            the file. ``reference``: the text says "see Table 2", and that table stands there.
+            ``continues``: a table or list of this page goes on there. ``shared``: a rare name or
+            number stands on both. ``similar``: their vectors are near. ``twin``: nearly the same
+            words. ``linked``, ``referred`` and ``continued`` are the same ways backwards.
+        weight: Above 0 and at most 1; comparable within one kind. For ``similar`` the cosine.
+        why: The edge in a few words, such as ``see Table 2`` or ``shares "Alpine Holdings"``.
+    """
+
+    page: str
+    kind: EdgeKind
+    weight: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """Which pages of one document count as alike, by the mean of each page's vectors.
+
+    Two pages are joined when each rule that is given joins them. Without any, nothing is joined.
+
+    Attributes:
+        channel: A channel of vectors, such as ``dense`` or ``colpali``.
+        k: Only a page's so many nearest pages (itself left out; ties go to the lower number).
+        theta: Only at this similarity or above.
+        quantile: Only the upper share of all pairs of the document: .9 keeps a tenth of them.
+        degree: Only so many of the best pairs that a page has this many neighbours on average.
+        symmetric: A page joined to another has the other joined to it.
+        measure: ``cosine``, or ``product``: the inner product of the means as they are.
+    """
+
+    channel: str = "dense"
+    k: int | None = None
+    theta: float | None = None
+    quantile: float | None = None
+    degree: float | None = None
+    symmetric: bool = True
+    measure: Literal["cosine", "product"] = "cosine"
