@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Edge", "EdgeKind", "Similarity"]
+__all__ = ["Edge", "EdgeKind", "PageNode", "Similarity", "agreement"]
 
 # How one page leads to another, told from where one stands: after "reference" the text points at
 # the other page, after "referred" the other page points here.
@@ -62,3 +62,34 @@ class Similarity:
     degree: float | None = None
     symmetric: bool = True
     measure: Literal["cosine", "product"] = "cosine"
+
+
+@dataclass(frozen=True, slots=True)
+class PageNode:
+    """What is stored of a page in the graph: where it leads, and how other documents find it.
+
+    Attributes:
+        number: 1-based physical number of the page.
+        ways: Edges within its document but for reading order: number of the other page, kind,
+            weight, and why.
+        names: Rare names and numbers as 64-bit hashes, signed, and as printed.
+        sketch: 64 numbers of 16 bit made of its words; empty when it has few. The share of equal
+            ones in two sketches estimates the Jaccard similarity of the pages (`agreement`).
+        bands: Parts of the sketch as 64-bit hashes, signed: near-duplicates share one.
+        files: Links to other files: name of the file, number of the page there, and why.
+    """
+
+    number: int
+    ways: tuple[tuple[int, EdgeKind, float, str], ...] = ()
+    names: tuple[tuple[int, str], ...] = ()
+    sketch: bytes = b""
+    bands: tuple[int, ...] = ()
+    files: tuple[tuple[str, int, str], ...] = ()
+
+
+def agreement(sketch: bytes, other: bytes) -> float:
+    """Return the share of equal places of two sketches, 0..1; 0 when they cannot be compared."""
+    if not sketch or len(sketch) != len(other) or len(sketch) % 2:
+        return 0.0
+    pairs = zip(memoryview(sketch).cast("H"), memoryview(other).cast("H"), strict=True)
+    return sum(a == b for a, b in pairs) * 2 / len(sketch)

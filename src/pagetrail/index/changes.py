@@ -18,6 +18,7 @@ from ..errors import NotFoundError, UsageError
 from ..types import Document
 from .catalogue import Catalogue, clean, decode_path, encode_info, encode_path
 from .codec import encode_page
+from .graph_writer import await_graph, copy_graph, drop_graph, forget_graph
 from .keys import MAX_PAGES, NUMBER_BITS, key_range, page_key
 from .places import copy_places, drop_places, label_rows, place_rows
 from .schema import guard
@@ -229,6 +230,7 @@ class CatalogueWriter(Catalogue):
                     row["serial"],
                 ),
             )
+            await_graph(self, row["serial"])
         return self.document(document.id)
 
     def remove_documents(self, documents: Iterable[str]) -> int:
@@ -298,6 +300,7 @@ class CatalogueWriter(Catalogue):
                 "UPDATE documents SET state = 'open', generation = ? WHERE serial = ?",
                 (self.bump(), row["serial"]),
             )
+            forget_graph(self, row["serial"])
         return Begun(row["id"], "resumed", self._numbers(row["serial"]))
 
     def _twin(self, file: _File) -> tuple[dict[str, Any] | None, bool]:
@@ -331,6 +334,7 @@ class CatalogueWriter(Catalogue):
         ):
             self._run(statement, (shift, *key_range(twin["serial"])))
         copy_places(self._run, twin["serial"], serial)
+        copy_graph(self, twin["serial"], serial)
         self._run(
             "INSERT INTO pending SELECT encoders.id, key, key - ? FROM encoders, pages "
             "WHERE key BETWEEN ? AND ?",
@@ -438,6 +442,7 @@ class CatalogueWriter(Catalogue):
                     (encoder, *span),
                 )
         drop_places(self._run, serial)
+        drop_graph(self, serial)
         self._run("DELETE FROM bodies WHERE key BETWEEN ? AND ?", span)
         self._run("DELETE FROM pages WHERE key BETWEEN ? AND ?", span)
         self._run("DELETE FROM tags WHERE document = ?", (serial,))

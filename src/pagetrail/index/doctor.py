@@ -14,6 +14,7 @@ from ..errors import CorruptError, UsageError
 from .changes import CatalogueWriter
 from .codec import decode_page
 from .files import ROW, SUFFIXES, read_array, sha256_of
+from .graph_check import drop_document_graph, drop_graph_leftovers, graph_damage
 from .keys import NUMBER_BITS, split_key
 from .publish import clean_segments, rewrite_segment, strangers
 from .registry import COMPANION
@@ -81,6 +82,7 @@ def examine(catalogue: Catalogue, lexical: Lexical, *, repair: bool = False) -> 
     findings += pages
     findings += _segments(catalogue, fixer)
     findings += _coverage(catalogue, fixer)
+    findings += _graph(catalogue, fixer)
     if not pages:
         findings += _lexical(catalogue, lexical, repair=repair)
     elif repair:
@@ -271,6 +273,30 @@ def _coverage(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[
             yield Finding(
                 "warning", f"{name}: {waiting} pages are not encoded yet", f"run {command} to go on"
             )
+
+
+def _graph(catalogue: Catalogue, writer: CatalogueWriter | None) -> Iterator[Finding]:
+    """Every live document has a graph or waits for one, and what is stored of it is whole."""
+    damaged, left = graph_damage(catalogue)
+    for serial, what in damaged.items():
+        if writer is not None:
+            drop_document_graph(writer, serial)
+        ((source,),) = catalogue.rows("SELECT source FROM documents WHERE serial = ?", (serial,))
+        yield Finding(
+            "error",
+            f"{source.decode(errors='replace')}: {what}",
+            "run doctor --repair",
+            repaired=writer is not None,
+        )
+    if left:
+        if writer is not None:
+            drop_graph_leftovers(writer)
+        yield Finding(
+            "warning",
+            f"the page graph holds {left} entries of pages that do not exist",
+            "run doctor --repair",
+            repaired=writer is not None,
+        )
 
 
 def _lexical(catalogue: Catalogue, lexical: Lexical, *, repair: bool) -> Iterator[Finding]:

@@ -186,6 +186,15 @@ class Loaded:
             scores[some] = page_scores(question, self.gather(places[some])[0])
         return scores
 
+    def means_of(self, places: np.ndarray) -> np.ndarray:
+        """Return the mean of the vectors of pages by place, float32 ``[n, d]``."""
+        width = next((part.rows.codes.shape[1] for part in self.parts.values()), 0)
+        means = np.empty((len(places), width), np.float32)
+        step = max(1, _COPY // max(1, self._page_bytes()))
+        for at in range(0, len(places), step):
+            means[at : at + step] = self.gather(places[at : at + step])[0].means()
+        return means
+
     def gather(self, places: np.ndarray) -> tuple[Rows, np.ndarray]:
         """Return copies of the vectors of pages by place, in that order, and the rows' blocks."""
         groups: dict[int, list[int]] = {}

@@ -101,6 +101,13 @@ class Rows:
             return self.scales
         return np.repeat(self.scales, np.diff(self.starts))
 
+    def means(self) -> np.ndarray:
+        """Return the mean of each page's vectors, float32 ``[pages, d]``, not normalised."""
+        values = self.codes.astype(np.float32) - 128
+        values *= self.row_scales()[:, None]
+        sums = np.add.reduceat(values, self.starts[:-1])
+        return np.asarray(sums / np.diff(self.starts)[:, None].astype(np.float32))
+
 
 def quantise(
     vectors: np.ndarray, counts: np.ndarray | None = None

@@ -27,7 +27,7 @@ from .files import (
     remove_segment,
     write_array,
 )
-from .maxsim import quantise
+from .maxsim import Rows, quantise
 from .pooled import due, pooled_vectors
 from .registry import (
     COMPANION,
@@ -175,6 +175,36 @@ class VectorWriter(VectorIndex):
         if held:
             self._publish(_Batch.join(batches, self.dimension), held)
         return len(held)
+
+    def fresh_means(self, keys: Sequence[int]) -> np.ndarray:
+        """Return the same as `means`, from the segments that hold these pages alone.
+
+        To open all segments of a large library takes longer than a document added to it does.
+
+        Args:
+            keys: Pages of one document, rising.
+        """
+        means = np.zeros((len(keys), self.dimension), np.float32)
+        if not keys:
+            return means
+        wanted = np.asarray(keys, np.int64)
+        held = self._writer.rows(
+            "SELECT DISTINCT segment FROM vectors WHERE encoder = ? AND page BETWEEN ? AND ?",
+            (self._encoder, keys[0], keys[-1]),
+        )
+        for segment in self._segments():  # what a later one holds of a page counts
+            if (segment.id,) not in held:
+                continue
+            codes, rows = read_segment(self._folder, segment)
+            where = np.flatnonzero((rows["page"] >= keys[0]) & (rows["page"] <= keys[-1]))
+            where = where[np.isin(rows["page"][where], wanted)]
+            pages = rows["page"][where]
+            starts = np.flatnonzero(np.diff(pages, prepend=-1))
+            if len(starts):
+                ends = np.append(starts, len(pages))
+                found = Rows(codes[where], rows["scale"][where], ends, common=False)
+                means[np.searchsorted(wanted, pages[starts])] = found.means()
+        return means
 
     def compact(self) -> int:
         """Rewrite segments if that is due; returns how many were replaced. Often does nothing."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .files import remove_segment
-from .keys import split_key
+from .graph_writer import drop_graph
+from .keys import NUMBER_BITS, split_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,7 @@ def drop_page(writer: CatalogueWriter, key: int) -> None:
             "DELETE FROM pages WHERE key = ?",
         ):
             writer.rows(statement, (key,))
+        drop_graph(writer, serial, key)
         writer.rows(
             "UPDATE documents SET stored = max(stored - 1, 0), generation = ?, "
             "state = CASE state WHEN 'live' THEN 'open' ELSE state END WHERE serial = ?",
@@ -48,6 +50,12 @@ def drop_segment(writer: CatalogueWriter, segment: int) -> None:
             "INSERT OR IGNORE INTO pending SELECT encoder, page, NULL FROM vectors "
             "WHERE segment = ?",
             (segment,),
+        )
+        # What the graph took from the vectors is found again with the new ones.
+        writer.rows(
+            "UPDATE graphs SET version = 0 WHERE document IN "
+            "(SELECT DISTINCT page >> ? FROM vectors WHERE segment = ?)",
+            (NUMBER_BITS, segment),
         )
         writer.rows("DELETE FROM vectors WHERE segment = ?", (segment,))
         writer.rows("DELETE FROM segments WHERE id = ?", (segment,))

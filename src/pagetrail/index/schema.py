@@ -106,8 +106,8 @@ CREATE INDEX labels_page ON labels(page);
 # `calibrations`: how a judge's numbers become probabilities, as JSON.
 # `edges`: where a page leads within its document; all edges of a page in one body (`graph`).
 # `marks`: rare names, numbers and near-duplicate sketches as 64-bit hashes, to find the pages of
-# other documents that share them. `graphs`: documents whose edges and marks are complete, by the
-# version of the code that found them.
+# other documents that share them. `graphs`: the live documents, and the version of the code that
+# found their edges and marks; 0 for those that wait for theirs.
 _CHANGES = {
     2: """
 ALTER TABLE encoders ADD COLUMN channel TEXT;
@@ -128,6 +128,8 @@ CREATE TABLE edges(page INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE marks(
     mark INTEGER NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (mark, page)) WITHOUT ROWID;
 CREATE TABLE graphs(document INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+CREATE INDEX graphs_version ON graphs(version);
+INSERT INTO graphs SELECT serial, 0 FROM documents WHERE state = 'live';
 """,
 }
 

@@ -162,11 +162,8 @@ class VectorIndex:
         loaded = self.loaded()
         places = loaded.find(np.asarray(keys, np.int64))
         means = np.zeros((len(places), self.dimension), np.float32)
-        for row in np.flatnonzero(places >= 0).tolist():
-            part, page = loaded.owner(int(places[row]))
-            rows = part.rows.part(page, page + 1)
-            total = rows.row_scales() @ (rows.codes.astype(np.float32) - 128)
-            means[row] = total / len(rows.codes)
+        if (places >= 0).any():
+            means[places >= 0] = loaded.means_of(places[places >= 0])
         return means
 
     def row_scores(self, query: np.ndarray, key: int) -> np.ndarray:
