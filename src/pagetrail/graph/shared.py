@@ -37,6 +37,7 @@ _EDGES = "()[]{}<>\"'“”‘’«»,;:.!?*•–—-/…|"
 _ENDS = frozenset(',;:.!?)]}>”»"…|')
 _OPENS = frozenset('([{<“«"')
 _INNER = frozenset({"of", "and", "the", "for", "&", "de", "du", "la", "von", "van", "der", "und"})
+_JOINING = frozenset({"and", "&", "und"})
 # Capital at the start of a sentence, hardly ever the start of a name.
 _LEADING = frozenset({
     "a", "an", "the", "in", "on", "at", "by", "for", "from", "to", "of", "with", "as", "if", "when",
@@ -171,7 +172,8 @@ def _in_block(block: Block) -> Iterator[tuple[int, str]]:
                 yield from _flush(run)
             if not core:
                 continue
-            if core[0].isupper():
+            digits = any(c.isdigit() for c in core)
+            if core[0].isupper() and not digits:
                 run.append(core.removesuffix("'s").removesuffix("’s"))
                 if not capitals and 3 <= len(core) <= 8 and core.isalpha() and core.isupper():
                     yield 1, core
@@ -180,8 +182,8 @@ def _in_block(block: Block) -> Iterator[tuple[int, str]]:
                     run.append(core)
             else:
                 yield from _flush(run)
-            if not core.isalpha():
-                yield from _coded(core)
+                if digits:
+                    yield from _coded(core)
             # An initial ("J. Smith") goes on, a word with a full stop ends the name.
             if token[-1] in _ENDS and len(core) > 1:
                 yield from _flush(run)
@@ -189,9 +191,22 @@ def _in_block(block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _flush(run: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the name that a run of words makes, if it does, and empty the run."""
+    """Yield the names that a run of words makes, if it does, and empty the run.
+
+    "Gull Island and Old Quay" may be one name or two, so it counts as all three.
+    """
     words = run.copy()
     run.clear()
+    ends = [place for place, word in enumerate(words) if word in _JOINING]
+    starts = [0, *(end + 1 for end in ends)]
+    for start, end in zip(starts, [*ends, len(words)], strict=True):
+        yield from _named(words[start:end])
+    if ends:
+        yield from _named(words)
+
+
+def _named(words: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the name that some words make, if they do."""
     while words and words[0].lower() in _LEADING:
         del words[0]
     while words and words[-1] in _INNER:
@@ -203,7 +218,7 @@ def _flush(run: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _coded(core: str) -> Iterator[tuple[int, str]]:
-    """Yield a number or a code."""
+    """Yield the number or code that a word with a digit is, if it is one."""
     if number := _NUMBER.fullmatch(core):
         whole, part = number[1], number[2] or ""
         digits = (whole.replace(",", "") + part).lstrip("0")
@@ -212,7 +227,6 @@ def _coded(core: str) -> Iterator[tuple[int, str]]:
             yield 2, core
     elif (
         len(core) > 3
-        and any(c.isdigit() for c in core)
         and any(c.isupper() for c in core)
         and _CODE.fullmatch(core)
         and not _NO_CODE.fullmatch(core)

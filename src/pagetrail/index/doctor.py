@@ -231,7 +231,7 @@ def _segment_trouble(
     with catalogue.pinned():  # another process may be removing documents
         said = dict(catalogue.rows("SELECT page, rows FROM vectors WHERE segment = ?", (ident,)))
         dead = [n for (n,) in catalogue.rows("SELECT dead FROM segments WHERE id = ?", (ident,))]
-    if any(held.get(page) != count for page, count in said.items()):
+    if any(held.get(page, 0) != count for page, count in said.items()):
         return "the pages in it are not those in the catalogue"
     if [rows - sum(said.values())] != dead:
         return "its count of dead rows is wrong"
