@@ -197,10 +197,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A clickable area that leads to another page of the same document."""
+    """A clickable area that leads to another page.
+
+    Attributes:
+        box: Where one clicks.
+        target: 1-based physical page; 0 when only another file is named, not a page of it.
+        file: Name of the other file, without its folders; empty within the same document.
+    """
 
     box: Box
     target: int
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pagetrail.documents.references import find_references, mentions
+from pagetrail.documents.references import find_references
+from pagetrail.mentions import mentions
 from pagetrail.types import Block, BlockKind, Box, Reference, Word
 
 
