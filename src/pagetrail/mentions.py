@@ -77,7 +77,7 @@ def _may_point(text: str) -> bool:
         return True
     for token in text.lower().split():
         word = token.strip(_AROUND)
-        if word in _KINDS or ("." in word and word.partition(".")[0] in _KINDS):
+        if word in _KINDS or ("." in word and word.partition(".")[0].rstrip("0123456789") in _KINDS):
             return True
     return False
 

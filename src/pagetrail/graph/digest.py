@@ -18,6 +18,7 @@ __all__ = ["Digest", "End", "Entry", "Heading", "Pointer", "Target", "digest"]
 
 _BEFORE, _AFTER = 60, 90  # characters kept around a mention
 _MOST = 400  # pointers, targets, headings and entries kept of a page, each
+_NAME = 40  # characters kept of the title of a numbered thing
 _TITLE = 100  # characters kept of a heading or a line of contents
 _TAIL = 80  # characters kept of a paragraph's start or end
 _RIM = 3  # blocks at either end of a page that count as its edge
@@ -27,6 +28,7 @@ _CONTENTS = re.compile(
     re.IGNORECASE,
 )
 _ENTRY = re.compile(r"(.{2,160}?)(?:[\s.·…_]*[.·…_]{2,}\s*|\s+)(\d{1,4})$")
+_ENTRY_BEFORE = re.compile(r"(\d{1,4})\s+([^\W\d_].{2,160})$")
 _LEADER = re.compile(r"(?:\.\s?){4,}|…{2,}|_{4,}")
 _NUMBERED = re.compile(
     r"(\d{1,2}(?:\.\d{1,3}){0,4}|[A-Z](?:\.\d{1,3}){1,4}|[A-Z](?=\.?\s+[A-Z]))(?:[.)]|(?=\s))\s*"
@@ -61,13 +63,17 @@ class Target(NamedTuple):
         kind: As in `types.Reference`.
         key: Its number, upper case.
         sure: How sure it is that it stands here and is not just named, 0..1.
+        title: The words after the number, lower case, at most 40 characters.
         continued: It says that it goes on from an earlier page.
+        running: It stands in a running header, which repeats it on the pages that follow.
     """
 
     kind: str
     key: str
     sure: float
+    title: str = ""
     continued: bool = False
+    running: bool = False
 
 
 class Pointer(NamedTuple):
@@ -157,20 +163,22 @@ class Digest(NamedTuple):
 def digest(page: Page) -> Digest:
     """Return what joining needs of a page. Linear in its text."""
     body = [b for b in page.blocks if b.kind not in ("header", "footer")]
-    entries, contents = _entries(body)
+    entries, listed, contents = _entries(body)
     targets: list[Target] = []
     pointers: list[Pointer] = []
     headings: list[Heading] = []
     for place, block in enumerate(body):
+        if contents and block.order in listed:
+            continue
         if block.kind == "heading":
             headings.append(_heading(block))
-            number = headings[-1].number
-            if number:
-                targets.append(Target("section", number, 0.8))
-        found = mentions(block.text)
-        if found:
+        targets += _numbered(block)
+        if found := mentions(block.text):
             _sort(block, found, targets, pointers)
         pointers += _beside(body, place)
+    for block in page.blocks:
+        if block.kind == "header" and (found := mentions(block.text)) and found[0].start == 0:
+            targets.append(_target(block, found[0], 0.5)._replace(running=True))
     return Digest(
         number=page.number,
         label=page.label,
@@ -194,6 +202,43 @@ def _heading(block: Block) -> Heading:
 # --- targets and pointers ------------------------------------------------------------------------
 
 
+def _numbered(block: Block) -> Iterator[Target]:
+    """Yield the section that a block opens, when it begins like a numbered heading.
+
+    Where a heading was not told from the text below it, only a number with a dot, or a letter
+    before a short title in capitals, is taken for one.
+    """
+    if block.kind == "table_row":
+        # Two columns of text may have been read as one table; the heading is then its last cell.
+        cell = block.lines()[-1] if block.breaks else ""
+        match = _NUMBERED.match(cell)
+        if match and "." in match[1] and len(cell) > 12 and cell[match.end()].isupper():
+            yield Target("section", match[1], 0.4, _plain(cell[match.end() :]))
+        return
+    text = block.text
+    match = _NUMBERED.match(text)
+    if not match or block.kind == "caption":
+        return
+    rest = text[match.end() : match.end() + 80]
+    if block.kind == "heading":
+        yield Target("section", match[1], 0.8, _plain(rest))
+    elif ("." in match[1] and rest[:1].isupper()) or (
+        len(text) < 80 and block.kind == "paragraph" and match[1].isalpha() and text.isupper()
+    ):
+        yield Target("section", match[1], 0.6, _plain(rest))
+
+
+def _plain(text: str) -> str:
+    """Return the first words of a title, to be compared with what a pointer calls it."""
+    return text.strip(" .:|()[]–—-\"“”'‘’,").lower()[:_NAME]
+
+
+def _target(block: Block, mention: Mention, sure: float) -> Target:
+    after = block.text[mention.end : mention.end + _AFTER]
+    gone = _CONTINUED.search(after[:60]) is not None
+    return Target(mention.kind, mention.key, sure, _plain(after), gone)
+
+
 def _sort(
     block: Block, found: Sequence[Mention], targets: list[Target], pointers: list[Pointer]
 ) -> None:
@@ -204,8 +249,7 @@ def _sort(
         after = text[mention.end : mention.end + _AFTER]
         sure = _standing(block, mention, after) if mention.start in starts else 0.0
         if sure > 0:
-            gone = _CONTINUED.search(after[:60]) is not None
-            targets.append(Target(mention.kind, mention.key, sure, gone))
+            targets.append(_target(block, mention, sure))
         else:
             before = text[max(0, mention.start - _BEFORE) : mention.start]
             words = text[mention.start : mention.end]
@@ -267,23 +311,43 @@ def _beside(body: Sequence[Block], place: int) -> Iterator[Pointer]:
 # --- contents ------------------------------------------------------------------------------------
 
 
-def _entries(body: Sequence[Block]) -> tuple[list[Entry], bool]:
-    """Return the lines of a printed table of contents, and whether the page is one."""
+def _entries(body: Sequence[Block]) -> tuple[list[Entry], set[int], bool]:
+    """Return the lines of a printed table of contents, their blocks, and whether the page is one.
+
+    A column of figures also has lines that end in numbers; page numbers rise, and nothing but a
+    title stands before them.
+    """
     named = any(_CONTENTS.match(b.text) and len(b.text) < 60 for b in body[:6])
     found: list[Entry] = []
+    blocks: set[int] = set()
     led = lines = 0
     for block in body:
         pieces = [block.text] if block.kind == "table_row" else block.lines()
         lines += len(pieces)
         for line in pieces:
-            if line[-1:].isdigit() and (match := _ENTRY.match(line)):
+            entry = _entry(line, named=named)
+            if entry:
                 led += _LEADER.search(line) is not None
-                found.append(Entry(match[1].rstrip(" .·…_")[:_TITLE], int(match[2])))
+                found.append(entry)
+                blocks.add(block.order)
     rising = sum(a.page <= b.page for a, b in pairwise(found))
-    orderly = len(found) >= _ENTRIES and rising >= 0.8 * (len(found) - 1)
-    if led >= _ENTRIES or (orderly and (named or (len(found) >= 8 and len(found) > 0.6 * lines))):
-        return found, True
-    return [], named and len(found) >= _ENTRIES
+    if len(found) < _ENTRIES or rising < 0.75 * (len(found) - 1):
+        return [], set(), False
+    if named or led >= _ENTRIES or (len(found) >= 8 and len(found) > 0.6 * lines):
+        return found, blocks, True
+    return [], set(), False
+
+
+def _entry(line: str, *, named: bool) -> Entry | None:
+    """Return a line of contents: "Methods .... 12"; under a heading that says so, "12 Methods"."""
+    if line[-1:].isdigit():
+        match = _ENTRY.match(line)
+        title = match[1].rstrip(" .·…_") if match else ""
+        if match and title and not title[-1].isdigit() and title[-1] not in "$%,)€£(":
+            return Entry(title[:_TITLE], int(match[2]))
+    if named and line[:1].isdigit() and (match := _ENTRY_BEFORE.match(line)):
+        return Entry(match[2][:_TITLE], int(match[1]))
+    return None
 
 
 # --- the rim -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,10 +20,21 @@ __all__ = ["Resolved", "link_ways", "reference_ways", "resolve"]
 _RANGE = 8  # pages or things named as a range that are followed, at most
 _MOST_WAYS = 60  # references and links kept of one page
 _SURE = 0.3  # less sure targets are nothing
+_LISTED = 0.5  # less sure on a list of contents, which names everything
+_GONE_ON = 0.3  # less sure where a thing only goes on
+_CALLED = 0.25  # surer where pointer and target call it the same
+_CALLED_BY = 12  # characters by which that is told
+_ALSO = {
+    "appendix": ("section",),
+    "chapter": ("section",),
+    "note": ("section",),
+    "section": ("appendix", "chapter"),
+}
 _LISTED_LINK = 0.3  # weight of a link of a table of contents
 # What follows a pointer into another document: "of the Act", "to Form 8-K", "of [5]".
 _LEADS_OUT = re.compile(
-    r"\s*(?:\([^)\s]{1,6}\)\s*)*,?\s*(?:(?:of|in|to|from|under)\s+(?:the\s+|our\s+|its\s+|their\s+|an?\s+)*)"
+    r"\s*(?:\([^)\s]{1,6}\)\s*)*(?:(?:,|or|and|&)\s*(?:§{1,2}|sections?)?\s*\d[\d.\-]*[A-Z]?"
+    r"(?:\(\w{1,4}\))*\s*)*,?\s*(?:(?:of|in|to|from|under)\s+(?:the\s+|our\s+|its\s+|their\s+|an?\s+)*)"
     r"(?P<what>[^.;]{1,70})",
     re.IGNORECASE,
 )
@@ -81,8 +92,6 @@ def resolve(digests: Sequence[Digest]) -> Iterator[Resolved]:
     places = _Places(digests)
     pages = _Pages(digests)
     for page in digests:
-        if page.contents:
-            continue
         for pointer in page.pointers:
             if pointer.kind == "beside":
                 found: Iterable[tuple[str, int, float]] = _beside(pages, page, pointer)
@@ -217,62 +226,78 @@ class _Places:
     def __init__(self, digests: Sequence[Digest]) -> None:
         self._at: dict[tuple[str, str], dict[int, Target]] = defaultdict(dict)
         self._chapters: list[int] = []
+        running: dict[tuple[str, str], tuple[int, Target]] = {}
         for page in digests:
-            if page.contents:
-                continue
             for target in page.targets:
-                held = self._at[target.kind, target.key]
+                thing = (target.kind, target.key)
+                if target.running:
+                    running.setdefault(thing, (page.number, target))
+                    continue
+                sure = target.sure - _LISTED * page.contents - _GONE_ON * target.continued
+                held = self._at[thing]
                 old = held.get(page.number)
-                if old is None or old.sure < target.sure:
-                    held[page.number] = target
-                if target.kind in ("chapter", "appendix") and target.sure >= 0.8:
+                if old is None or old.sure < sure:
+                    held[page.number] = target._replace(sure=sure)
+                if target.kind in ("chapter", "appendix") and sure >= 0.8:
                     self._chapters.append(page.number)
         self._chapters.sort()
+        for thing, (first, target) in running.items():
+            self._open(thing, first, target)
+
+    def _open(self, thing: tuple[str, str], first: int, target: Target) -> None:
+        """Take in what a running header names: it stands where the header first appears.
+
+        The page on which a chapter opens often has no header, only a large "3 Title".
+        """
+        opening = self._at.get(("section", thing[1]), {})
+        at = next((n for n in range(first, first - 4, -1) if n in opening), first)
+        self._at[thing].setdefault(at, target)
 
     def find(self, pointer: Pointer, source: int) -> Iterator[tuple[str, int, float]]:
         """Yield key, page and sureness for what a pointer on a page means."""
         whole = (pointer.kind, pointer.key) in self._at
         for key in _numbers(pointer.key, whole=whole):
-            found = self._best(pointer.kind, key, source)
+            found = self._best(pointer, key, source)
             if found:
                 yield key, *found
 
-    def _best(self, kind: str, key: str, source: int) -> tuple[int, float] | None:
+    def _best(self, pointer: Pointer, key: str, source: int) -> tuple[int, float] | None:
         """Return the page that holds a thing: the surest, then the nearest of several."""
-        held = self._held(kind, key)
-        if not held:
+        called = pointer.after.lower().lstrip(" ,(\"“‘'—–-:")
+        sure = {
+            number: target.sure + _CALLED * _alike(called, target.title)
+            for number, target in self._held(pointer.kind, key).items()
+        }
+        if not sure or max(sure.values()) < _SURE:
             return None
-        best = max(t.sure - 0.3 * t.continued for t in held.values())
-        if best < _SURE:
-            return None
-        good = [n for n, t in held.items() if t.sure - 0.3 * t.continued >= best - 0.15]
+        best = max(sure.values())
+        good = [n for n, worth in sure.items() if worth >= best - 0.15]
         start, end = self._chapter(source)
         within = [n for n in good if start <= n < end] or good
         # Of two as near, what follows is meant: a text comes before its figure.
         page = min(within, key=lambda n: (abs(n - source), n < source))
-        sure = min(1.0, held[page].sure)
-        return page, sure if len(good) == 1 else 0.7 * sure
+        return page, min(1.0, sure[page]) * (1.0 if len(good) == 1 else 0.7)
 
     def _held(self, kind: str, key: str) -> dict[int, Target]:
-        held = self._at.get((kind, key))
-        if held or kind not in ("figure", "table", "section", "appendix", "chapter"):
-            return held or {}
-        # "Figure 2a" is a part of Figure 2; "Appendix B" may be headed "B Proofs" or "B.1 Proofs".
+        """Return where a thing stands, under a name that means the same when not under its own."""
+        if held := self._at.get((kind, key)):
+            return held
+        # "Figure 2a" is a part of Figure 2; "Appendix B" may be headed "B Proofs".
         if kind in ("figure", "table") and len(key) > 1 and key[-1].isalpha() and key[-2].isdigit():
             return self._at.get((kind, key[:-1])) or {}
-        others = {
-            "appendix": ("section",),
-            "section": ("appendix", "chapter"),
-            "chapter": ("section",),
-        }
-        for other in others.get(kind, ()):
+        for other in _ALSO.get(kind, ()):
             if held := self._at.get((other, key)):
-                return held
+                less = 0.3 if kind == "note" else 0.1
+                return {n: t._replace(sure=t.sure - less) for n, t in held.items()}
         return {}
 
     def _chapter(self, page: int) -> tuple[int, int]:
         """Return first page and page after the last of the chapter around a page."""
         at = bisect_right(self._chapters, page)
         start = self._chapters[at - 1] if at else 0
-        after = bisect_left(self._chapters, page + 1)
-        return start, self._chapters[after] if after < len(self._chapters) else 10**9
+        return start, self._chapters[at] if at < len(self._chapters) else 10**9
+
+
+def _alike(called: str, title: str) -> bool:
+    """Return whether the words after a pointer are those after the number of its target."""
+    return len(title) >= 4 and called.startswith(title[:_CALLED_BY])
