@@ -27,7 +27,8 @@ _CONTENTS = re.compile(
     r"(?:table\s+of\s+)?contents\b|list\s+of\s+(?:figures|tables|exhibits|appendices)\b|index\b",
     re.IGNORECASE,
 )
-_ENTRY = re.compile(r"(.{2,160}?)(?:[\s.·…_]*[.·…_]{2,}\s*|\s+)(\d{1,4})$")
+_DIGITS = "0123456789"
+_FILL = " .·…_"  # between a title and its page number
 _ENTRY_BEFORE = re.compile(r"(\d{1,4})\s+([^\W\d_].{2,160})$")
 _LEADER = re.compile(r"(?:\.\s?){4,}|…{2,}|_{4,}")
 _NUMBERED = re.compile(
@@ -340,11 +341,12 @@ def _entries(body: Sequence[Block]) -> tuple[list[Entry], set[int], bool]:
 
 def _entry(line: str, *, named: bool) -> Entry | None:
     """Return a line of contents: "Methods .... 12"; under a heading that says so, "12 Methods"."""
-    if line[-1:].isdigit():
-        match = _ENTRY.match(line)
-        title = match[1].rstrip(" .·…_") if match else ""
-        if match and title and not title[-1].isdigit() and title[-1] not in "$%,)€£(":
-            return Entry(title[:_TITLE], int(match[2]))
+    rest = line.rstrip(_DIGITS)
+    number = line[len(rest) :]
+    if 0 < len(number) <= 4 and rest[-1:] in _FILL:
+        title = rest.rstrip(_FILL)
+        if 1 < len(title) <= 160 and not title[-1].isdigit() and title[-1] not in "$%,)€£(":
+            return Entry(title[:_TITLE], int(number))
     if named and line[:1].isdigit() and (match := _ENTRY_BEFORE.match(line)):
         return Entry(match[2][:_TITLE], int(match[1]))
     return None
