@@ -164,5 +164,9 @@ def page_view(document: Document, page: Page) -> dict[str, Any]:
             {"kind": r.kind, "key": r.key, "role": r.role, "block": r.block}
             for r in page.references
         ],
-        "links": [{"box": link.box.as_list(), "page": link.target} for link in page.links],
+        "links": [
+            {"box": link.box.as_list(), "page": link.target or None}
+            | ({"file": link.file} if link.file else {})
+            for link in page.links
+        ],
     }

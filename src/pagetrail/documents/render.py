@@ -15,9 +15,10 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DamagedError, PageError, PasswordError
-from ..types import Box, Link, OutlineEntry
+from ..types import OutlineEntry
 from .forms import field_lines
 from .layer import Frame, read_layer
+from .links import page_links
 from .pixels import pixel_size
 from .raw import RawPage
 
@@ -37,7 +38,6 @@ _HEADER_REACH = 1024  # PDFium looks this far for the header; further garbage is
 _GARBAGE_REACH = 1 << 20
 _MAX_OUTLINE = 20_000
 _MAX_DEPTH = 32
-_MAX_LINKS = 2_000
 _MAX_TITLE = 500
 _PLENTY = 400  # with as many visible characters pictures are not measured
 _MAX_OBJECTS = 20_000
@@ -168,7 +168,7 @@ class PdfFile:
             rotation=frame.rotation,
             label=self.label(number),
             lines=lines,
-            links=tuple(_links(self._pdf, page, frame)),
+            links=tuple(page_links(self._pdf, page, frame)),
             image_cover=cover,
             invisible_share=layer.invisible_share,
             unmapped_share=layer.unmapped_share,
@@ -251,7 +251,7 @@ def _address(handle: Any) -> int:
     return ctypes.cast(handle, ctypes.c_void_p).value or 0
 
 
-# --- outline and links ---------------------------------------------------------------------------
+# --- outline ---------------------------------------------------------------------------
 
 
 def _outline(pdf: Any) -> Iterator[OutlineEntry]:
@@ -285,41 +285,6 @@ def _bookmark_title(pdfium: Any, mark: Any) -> str:
     buffer = ctypes.create_string_buffer(size)
     pdfium.FPDFBookmark_GetTitle(mark, buffer, size)
     return buffer.raw[: size - 2].decode("utf-16-le", "replace")
-
-
-def _links(pdf: Any, page: Any, frame: Frame) -> Iterator[Link]:
-    """Yield the links that lead to a page of the same document."""
-    import numpy as np
-    import pypdfium2.raw as pdfium
-
-    if pdfium.FPDFPage_GetAnnotCount(page.raw) <= 0:
-        return
-    place, link, rect = ctypes.c_int(0), pdfium.FPDF_LINK(), pdfium.FS_RECTF()
-    found: list[tuple[tuple[float, ...], int]] = []
-    for _ in range(_MAX_LINKS):
-        if not pdfium.FPDFLink_Enumerate(page.raw, place, link):
-            break
-        target = _target(pdfium, pdf.raw, link)
-        if target and pdfium.FPDFLink_GetAnnotRect(link, rect):
-            found.append(((rect.left, rect.bottom, rect.right, rect.top), target))
-    if not found:
-        return
-    rects = np.nan_to_num(np.array([rect for rect, _ in found], dtype=np.float64))
-    boxes = np.clip(frame.boxes(rects), 0.0, 1.0).tolist()
-    for box, (_, target) in zip(boxes, found, strict=True):
-        yield Link(Box(*box), target)
-
-
-def _target(pdfium: Any, document: Any, link: Any) -> int:
-    """Return the 1-based page a link leads to, 0 when it leads elsewhere."""
-    goal = pdfium.FPDFLink_GetDest(document, link)
-    if not goal:
-        action = pdfium.FPDFLink_GetAction(link)
-        if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_GOTO:
-            return 0
-        goal = pdfium.FPDFAction_GetDest(document, action)
-    number = pdfium.FPDFDest_GetDestPageIndex(document, goal) + 1 if goal else 0
-    return max(number, 0)
 
 
 # --- geometry, pictures --------------------------------------------------------------------------

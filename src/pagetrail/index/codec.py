@@ -4,7 +4,8 @@ Layout, little-endian: one byte for the version, then a zlib stream of
 
 * unsigned 32-bit length of the JSON part,
 * JSON (UTF-8): ``[number, label, width, height, turn, text_source, blocks, alternate, links,
-  references, notes]``; a block is ``[text, kind, breaks, level, source, order, grid length]``,
+  references, notes]``; a block is ``[text, kind, breaks, level, source, order, grid length]``;
+  a link is ``[x0, y0, x1, y1, page]``, and the name of the other file where it leads to one,
 * the word grids of all blocks, one after the other, in the same order.
 
 The zlib checksum makes a flipped bit an error instead of a wrong text.
@@ -92,7 +93,7 @@ def encode_page(page: Page) -> bytes:
         page.text_source,
         [_block_row(block) for block in page.blocks],
         [_block_row(block) for block in page.alternate],
-        [[*_corners(link.box), link.target] for link in page.links],
+        [_link_row(link) for link in page.links],
         [[r.kind, r.key, r.role, r.block] for r in page.references],
         list(page.notes),
     ]
@@ -136,7 +137,7 @@ def _decode(document: str, data: bytes) -> Page:
         text_source=text_source,
         blocks=shown,
         alternate=hidden,
-        links=tuple(Link(Box(*link[:4]), link[4]) for link in links),
+        links=tuple(Link(Box(*link[:4]), *link[4:6]) for link in links),
         references=tuple(Reference(*row) for row in refs),
         notes=tuple(notes),
     )
@@ -152,6 +153,10 @@ def _block_row(block: Block) -> list[object]:
         block.order,
         len(block.grid),
     ]
+
+
+def _link_row(link: Link) -> list[object]:
+    return [*_corners(link.box), link.target, *([link.file] if link.file else [])]
 
 
 def _blocks(rows: Sequence[Any], data: bytes, at: int) -> tuple[tuple[Block, ...], int]:

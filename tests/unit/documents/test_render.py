@@ -166,6 +166,24 @@ def test_links_stand_where_they_are_displayed(pdf, tmp_path, rotation):
     assert not marks.any()
 
 
+def test_links_to_other_files_keep_the_name_and_a_page_given_by_number(pdf, tmp_path):
+    pdf.page(300, 400, "/Annots [6 0 R 7 0 R 8 0 R 9 0 R 10 0 R]")
+    rect = "/Subtype /Link /Rect [0 0 9 9]"
+    pdf.catalog = f"/Dests << /here [{pdf.reference(1)} /Fit] >>"
+    actions = [
+        "/S /GoToR /F (../sub/other.pdf) /D [4 /Fit]",
+        "/S /GoToR /F (other.pdf) /D (here)",
+        "/S /Launch /F (table.xlsx)",
+        "/S /URI /URI (other%20one.pdf#page=3)",
+        "/S /URI /URI (http://example.org/a.pdf#page=3)",
+    ]
+    pdf.extra = [f"<< {rect} /A << {action} >> >>" for action in actions]
+    assert pdf.first_extra == 6
+    with PdfFile(write(tmp_path, pdf.data()), "a.pdf") as file:
+        found = [(link.target, link.file) for link in file.read(1).links]
+    assert found == [(5, "other.pdf"), (0, "other.pdf"), (0, "table.xlsx"), (3, "other one.pdf")]
+
+
 def test_labels_title_and_metadata(pdf, tmp_path):
     pdf.page().page().page()
     pdf.catalog = "/PageLabels << /Nums [0 << /S /r >> 2 << /S /D /P (A-) /St 101 >>] >>"

@@ -48,7 +48,13 @@ def pages(draw: st.DrawFn) -> Page:
         text_source=draw(st.sampled_from(["layer", "ocr", "none"])),
         blocks=tuple(draw(st.lists(blocks(), max_size=4))),
         alternate=tuple(draw(st.lists(blocks(), max_size=2))),
-        links=tuple(draw(st.lists(st.builds(Link, boxes(), st.integers(1, 99)), max_size=2))),
+        links=tuple(
+            draw(
+                st.lists(
+                    st.builds(Link, boxes(), st.integers(0, 99), st.text(max_size=3)), max_size=2
+                )
+            )
+        ),
         references=tuple(
             draw(
                 st.lists(
