@@ -62,6 +62,9 @@ def mentions(text: str) -> list[Mention]:
         key = match[2]
         if not _sound(kind, match[1], key):
             continue
+        # "P2" and "P 0" are names of other things than pages.
+        if match[1] == "P" and text[match.end(1)] != ".":
+            continue
         found.append(Mention(kind, _tidy(key), match.start(), match.end()))
         end = match.end()
         # A list goes on only after a number: "Table 2 and I" names one table.
@@ -77,7 +80,9 @@ def _may_point(text: str) -> bool:
         return True
     for token in text.lower().split():
         word = token.strip(_AROUND)
-        if word in _KINDS or ("." in word and word.partition(".")[0].rstrip("0123456789") in _KINDS):
+        if word in _KINDS or (
+            "." in word and word.partition(".")[0].rstrip("0123456789") in _KINDS
+        ):
             return True
     return False
 

@@ -100,6 +100,8 @@ def main() -> None:
     print(row("all", judged))
     for half in ("tuning", "other"):
         print(row(half, [(label, pages) for label, pages in judged if label.half == half]))
+    elsewhere = [(label, pages) for label, pages in judged if label.target != label.page]
+    print(row("other pages", elsewhere))
     for kind in sorted({label.named[0] for label in wanted}):
         print(row(kind, [(label, pages) for label, pages in judged if label.named[0] == kind]))
     print(f"\n{cost}\n\nNot as labelled:")

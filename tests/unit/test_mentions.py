@@ -34,6 +34,7 @@ from pagetrail.mentions import mentions
         ("part a of it", []),
         ("sales up 3 %", []),
         ("stable 3", []),
+        ("pins P2.0 and P 3", []),
     ],
 )
 def test_mentions(text: str, found: list[tuple[str, str]]) -> None:

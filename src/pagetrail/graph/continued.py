@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["continued_ways"]
 
+_WORDS = 3  # spaces that a broken-off sentence has at least
 _OFF = 3  # hundredths of the page's width by which columns may differ
 _BROKEN = re.compile(r"[\w,–—(]-?$")
 _MARKER = re.compile(r"\(?(\d{1,3})[.)]\s")
@@ -74,6 +75,6 @@ def _sentence(end: End, begin: End) -> tuple[float, str]:
     if not begin.starts or not begin.starts[0][:1].islower() or " " not in begin.starts[0]:
         return 0.0, ""
     for tail in end.tails:
-        if " " in tail and _BROKEN.search(tail):
+        if tail.count(" ") >= _WORDS and _BROKEN.search(tail):
             return (0.7 if tail.endswith("-") else 0.6), "the sentence goes on"
     return 0.0, ""

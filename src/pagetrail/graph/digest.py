@@ -66,7 +66,7 @@ class Target(NamedTuple):
         sure: How sure it is that it stands here and is not just named, 0..1.
         title: The words after the number, lower case, at most 40 characters.
         continued: It says that it goes on from an earlier page.
-        running: It stands in a running header, which repeats it on the pages that follow.
+        running: It stands in a running header or footer, which repeats it on the pages that follow.
     """
 
     kind: str
@@ -177,9 +177,7 @@ def digest(page: Page) -> Digest:
         if found := mentions(block.text):
             _sort(block, found, targets, pointers)
         pointers += _beside(body, place)
-    for block in page.blocks:
-        if block.kind == "header" and (found := mentions(block.text)) and found[0].start == 0:
-            targets.append(_target(block, found[0], 0.5)._replace(running=True))
+    targets += _running(page.blocks)
     return Digest(
         number=page.number,
         label=page.label,
@@ -227,6 +225,17 @@ def _numbered(block: Block) -> Iterator[Target]:
         len(text) < 80 and block.kind == "paragraph" and match[1].isalpha() and text.isupper()
     ):
         yield Target("section", match[1], 0.6, _plain(rest))
+
+
+def _running(blocks: Sequence[Block]) -> Iterator[Target]:
+    """Yield the chapter or note that a running header or footer begins with."""
+    for block in blocks:
+        if block.kind in ("header", "footer") and len(block.text) < 160:
+            found = mentions(block.text)
+            # The page's own number may stand before it.
+            alone = found and not block.text[: found[0].start].strip("0123456789 |–—-·")
+            if alone and found[0].kind not in ("page", "slide"):
+                yield _target(block, found[0], 0.5)._replace(running=True)
 
 
 def _plain(text: str) -> str:
@@ -286,7 +295,7 @@ def _standing(block: Block, mention: Mention, after: str) -> float:
     if not _SENTENCE_END.search(above) and block.kind != "table_row":
         # A line that goes on from the one above only happens to begin with the words.
         return 0.35 if after[:1] in (":", "|") else 0.0
-    return 0.6 if closed else 0.3
+    return 0.6 if closed else 0.4
 
 
 def _beside(body: Sequence[Block], place: int) -> Iterator[Pointer]:

@@ -134,7 +134,12 @@ def _from_headings(digests: Sequence[Digest]) -> list[OutlineEntry]:
             if _follows(last, number):
                 result.append(OutlineEntry(heading.text, len(number), page.number))
                 last = number
-    return result if len(result) >= _LEAST else []
+    steps = [b.page - a.page for a, b in pairwise(result)]
+    pages = len({entry.page for entry in result})
+    # A few numbered questions on one page are no outline of a long document.
+    rest = digests[-1].number - result[-1].page if result else 0
+    sound = pages >= _LEAST and max([*steps, rest]) <= 0.6 * len(digests)
+    return result if sound else []
 
 
 def _follows(last: list[int], number: list[int]) -> bool:

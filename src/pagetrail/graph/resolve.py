@@ -19,8 +19,8 @@ __all__ = ["Resolved", "link_ways", "reference_ways", "resolve"]
 
 _RANGE = 8  # pages or things named as a range that are followed, at most
 _MOST_WAYS = 60  # references and links kept of one page
-_SURE = 0.3  # less sure targets are nothing
-_LISTED = 0.5  # less sure on a list of contents, which names everything
+_SURE = 0.35  # less sure targets are nothing
+_LISTED = 0.6  # less sure on a list of contents, which names everything
 _GONE_ON = 0.3  # less sure where a thing only goes on
 _CALLED = 0.25  # surer where pointer and target call it the same
 _CALLED_BY = 12  # characters by which that is told
@@ -62,6 +62,7 @@ _CITED_PAGES = re.compile(
     r"(?:\b(?:19|20)\d\d\b|\bvol\.|\bProceedings\b|\bJournal\b)[^A-Za-z]*$|\bIn\s+Proc",
     re.IGNORECASE,
 )
+_POINTS = re.compile(r"\b(?:see|on|in|from|to|of|at)\s+(?:the\s+)?$", re.IGNORECASE)
 _PAGE_COUNT = re.compile(r"\s*(?:of|/)\s*\d")
 
 
@@ -192,6 +193,10 @@ def _elsewhere(pointer: Pointer) -> bool:
         return True
     if pointer.kind == "section" and pointer.after[:1] == "(" and pointer.key.isdigit():
         return True  # "Section 13(a)" is law
+    if pointer.kind == "section" and pointer.before[-4:].lower() == "sub-":
+        return True
+    if pointer.kind == "slide":
+        return not _POINTS.search(pointer.before)  # else it is the slide's own number
     if pointer.kind == "page":
         return bool(_PAGE_COUNT.match(pointer.after) or _CITED_PAGES.search(pointer.before))
     return False
@@ -245,7 +250,7 @@ class _Places:
             self._open(thing, first, target)
 
     def _open(self, thing: tuple[str, str], first: int, target: Target) -> None:
-        """Take in what a running header names: it stands where the header first appears.
+        """Take in what a running header or footer names: it stands where that first appears.
 
         The page on which a chapter opens often has no header, only a large "3 Title".
         """
@@ -267,8 +272,9 @@ class _Places:
         sure = {
             number: target.sure + _CALLED * _alike(called, target.title)
             for number, target in self._held(pointer.kind, key).items()
+            if target.sure >= _SURE
         }
-        if not sure or max(sure.values()) < _SURE:
+        if not sure:
             return None
         best = max(sure.values())
         good = [n for n, worth in sure.items() if worth >= best - 0.15]
