@@ -53,6 +53,8 @@ _BESIDE = re.compile(
     r"|preceding\s+(?:table|figure|chart|graph|diagram)))\b",
     re.IGNORECASE,
 )
+_STEPS = {"over": "+1", "next": "+1", "last": "-1", "opposite": "opposite",
+          "below": "+1?", "above": "-1?"}  # fmt: skip
 _BESIDE_WORDS = ("overleaf", "opposite", "facing", "page", "slide", "below", "above",
                  "following", "preceding")  # fmt: skip
 
@@ -82,7 +84,8 @@ class Pointer(NamedTuple):
 
     Attributes:
         kind: As in `types.Reference`; ``beside`` for "overleaf" and the like.
-        key: Its number, upper case; for ``beside`` a signed number of pages, or ``opposite``.
+        key: Its number, upper case; for ``beside`` a signed number of pages, with ``?`` where
+            a table or figure must begin or end there, or ``opposite``.
         text: The pointer's own words.
         before: What stands before it in its block, at most 60 characters.
         after: What stands after it, at most 90 characters.
@@ -168,6 +171,8 @@ def digest(page: Page) -> Digest:
     targets: list[Target] = []
     pointers: list[Pointer] = []
     headings: list[Heading] = []
+    shown = [place for place, b in enumerate(body) if b.kind in ("table_row", "caption")]
+    first, last = (shown[0], shown[-1]) if shown else (len(body), -1)
     for place, block in enumerate(body):
         if contents and block.order in listed:
             continue
@@ -176,7 +181,7 @@ def digest(page: Page) -> Digest:
         targets += _numbered(block)
         if found := mentions(block.text):
             _sort(block, found, targets, pointers)
-        pointers += _beside(body, place)
+        pointers += _beside(block.text, above=first < place, below=last > place)
     targets += _running(page.blocks)
     return Digest(
         number=page.number,
@@ -298,9 +303,14 @@ def _standing(block: Block, mention: Mention, after: str) -> float:
     return 0.6 if closed else 0.4
 
 
-def _beside(body: Sequence[Block], place: int) -> Iterator[Pointer]:
-    """Yield pointers at the pages beside: "overleaf", "on the next page", "the table below"."""
-    text = body[place].text
+def _beside(text: str, *, above: bool, below: bool) -> Iterator[Pointer]:
+    """Yield pointers at the pages beside: "overleaf", "on the next page", "the table below".
+
+    Args:
+        text: Of one block.
+        above: A table or caption stands above the block on its own page.
+        below: One stands below it.
+    """
     low = text.lower()
     if not any(word in low for word in _BESIDE_WORDS):
         return
@@ -308,14 +318,9 @@ def _beside(body: Sequence[Block], place: int) -> Iterator[Pointer]:
         kind = match.lastgroup or ""
         if match["what"]:
             kind = "next" if match["next"] else "last"
-        key = {"over": "+1", "next": "+1", "last": "-1", "opposite": "opposite"}.get(kind, "")
-        if kind in ("below", "above"):
-            rest = body[place + 1 :] if kind == "below" else body[:place]
-            if any(b.kind in ("table_row", "caption") for b in rest):
-                continue
-            key = "+1?" if kind == "below" else "-1?"
-        if key:
-            yield Pointer("beside", key, match[0])
+        if (kind == "above" and above) or (kind == "below" and below):
+            continue
+        yield Pointer("beside", _STEPS[kind], match[0])
 
 
 # --- contents ------------------------------------------------------------------------------------

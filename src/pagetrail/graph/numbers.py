@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class Numbers:
 
     def __init__(self, digests: Sequence[Digest]) -> None:
         self._shift = _shifts(digests)
+        self._known = sorted(self._shift)
         labels = {d.label.upper(): d.number for d in reversed(digests) if d.label}
         left, sides = _spread(digests)
         self.source = "physical"
@@ -59,7 +61,9 @@ class Numbers:
         """Return the number printed on a page, as far as it is known, else the physical one."""
         if not self._shift:
             return number
-        return number - self._shift[min(self._shift, key=lambda n: abs(n - number))]
+        at = bisect_left(self._known, number)
+        near = self._known[max(0, at - 1) : at + 1]
+        return number - self._shift[min(near, key=lambda n: abs(n - number))]
 
 
 def _shifts(digests: Sequence[Digest]) -> dict[int, int]:

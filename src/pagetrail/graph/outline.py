@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
     from .digest import Digest
 
-__all__ = ["outline_ways", "sections"]
+__all__ = ["Section", "outline_ways", "sections"]
 
 _NEAR = 3  # pages apart within a section that are still joined
 _LEAST = 3  # entries that make an outline
 _TITLE = 60
 
 
-class _Section(NamedTuple):
+class Section(NamedTuple):
+    """A section: title, level (1 the highest), first and last page, place of the one around it."""
+
     title: str
     level: int
     first: int
@@ -52,7 +54,7 @@ def outline_ways(outline: Sequence[OutlineEntry], digests: Sequence[Digest]) -> 
     return list(ways.values())
 
 
-def sections(outline: Sequence[OutlineEntry], digests: Sequence[Digest]) -> list[_Section]:
+def sections(outline: Sequence[OutlineEntry], digests: Sequence[Digest]) -> list[Section]:
     """Return the sections in order, with their first and last pages."""
     entries = [e for e in outline if e.page]
     if len(entries) < _LEAST or len({e.page for e in entries}) < 2:
@@ -61,47 +63,47 @@ def sections(outline: Sequence[OutlineEntry], digests: Sequence[Digest]) -> list
         entries = _from_headings(digests)
     last = digests[-1].number
     open_: list[int] = []
-    result: list[_Section] = []
+    result: list[Section] = []
     for entry in entries:
         while open_ and result[open_[-1]].level >= entry.level:
             place = open_.pop()
             end = max(result[place].first, entry.page)
             result[place] = result[place]._replace(last=end)
         result.append(
-            _Section(entry.title, entry.level, entry.page, last, open_[-1] if open_ else -1)
+            Section(entry.title, entry.level, entry.page, last, open_[-1] if open_ else -1)
         )
         open_.append(len(result) - 1)
     return result
 
 
-def _within(found: Sequence[_Section], digests: Sequence[Digest]) -> Iterator[Way]:
+def _within(found: Sequence[Section], digests: Sequence[Digest]) -> Iterator[Way]:
     """Yield edges between pages of the same innermost section."""
-    home: dict[int, int] = {}
-    for place, section in enumerate(found):
-        for number in range(section.first, section.last + 1):
-            # Later sections lie deeper or start later; the one that covers a page's start wins.
-            if number not in home or section.first <= number:
-                home[number] = place
+    order = sorted(range(len(found)), key=lambda place: (found[place].first, place))
+    at = -1
     for page in digests:
-        if page.number not in home:
+        while at + 1 < len(order) and found[order[at + 1]].first <= page.number:
+            at += 1
+        place = order[at] if at >= 0 else -1
+        while place >= 0 and found[place].last < page.number:
+            place = found[place].parent
+        if place < 0:
             continue
-        section = found[home[page.number]]
-        why = f"section {section.title[:_TITLE]!r}"
+        section = found[place]
+        why = f'section "{section.title[:_TITLE]}"'
         away = page.number - section.first
         if away > _NEAR:
             yield Way(page.number, section.first, "section", round(1 / (1 + away**0.5), 3), why)
-        for step in range(1, _NEAR + 1):
-            other = page.number - step
-            if other >= section.first:
-                yield Way(other, page.number, "section", round(1 / (1 + step / 2), 3), why)
+        for step in range(1, min(_NEAR, away) + 1):
+            weight = round(1 / (1 + step / 2), 3)
+            yield Way(page.number - step, page.number, "section", weight, why)
 
 
-def _above(found: Sequence[_Section]) -> Iterator[Way]:
+def _above(found: Sequence[Section]) -> Iterator[Way]:
     """Yield edges from sections to the ones around them."""
     for section in found:
         if section.parent >= 0:
             parent = found[section.parent]
-            why = f"{section.title[:_TITLE]!r} in {parent.title[:_TITLE]!r}"
+            why = f'"{section.title[:_TITLE]}" in "{parent.title[:_TITLE]}"'
             yield Way(section.first, parent.first, "parent", 0.8, why)
 
 

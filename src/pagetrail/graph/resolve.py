@@ -24,6 +24,7 @@ _LISTED = 0.6  # less sure on a list of contents, which names everything
 _GONE_ON = 0.3  # less sure where a thing only goes on
 _CALLED = 0.25  # surer where pointer and target call it the same
 _CALLED_BY = 12  # characters by which that is told
+_CANDIDATES = 64  # pages looked at for one pointer
 _ALSO = {
     "appendix": ("section",),
     "chapter": ("section",),
@@ -248,6 +249,7 @@ class _Places:
         self._chapters.sort()
         for thing, (first, target) in running.items():
             self._open(thing, first, target)
+        self._pages = {thing: sorted(held) for thing, held in self._at.items()}
 
     def _open(self, thing: tuple[str, str], first: int, target: Target) -> None:
         """Take in what a running header or footer names: it stands where that first appears.
@@ -271,7 +273,7 @@ class _Places:
         called = pointer.after.lower().lstrip(" ,(\"“‘'—–-:")
         sure = {
             number: target.sure + _CALLED * _alike(called, target.title)
-            for number, target in self._held(pointer.kind, key).items()
+            for number, target in self._held(pointer.kind, key, source).items()
             if target.sure >= _SURE
         }
         if not sure:
@@ -284,18 +286,26 @@ class _Places:
         page = min(within, key=lambda n: (abs(n - source), n < source))
         return page, min(1.0, sure[page]) * (1.0 if len(good) == 1 else 0.7)
 
-    def _held(self, kind: str, key: str) -> dict[int, Target]:
+    def _held(self, kind: str, key: str, source: int) -> dict[int, Target]:
         """Return where a thing stands, under a name that means the same when not under its own."""
-        if held := self._at.get((kind, key)):
+        if held := self._close((kind, key), source):
             return held
         # "Figure 2a" is a part of Figure 2; "Appendix B" may be headed "B Proofs".
         if kind in ("figure", "table") and len(key) > 1 and key[-1].isalpha() and key[-2].isdigit():
-            return self._at.get((kind, key[:-1])) or {}
+            return self._close((kind, key[:-1]), source)
         for other in _ALSO.get(kind, ()):
-            if held := self._at.get((other, key)):
+            if held := self._close((other, key), source):
                 less = 0.3 if kind == "note" else 0.1
                 return {n: t._replace(sure=t.sure - less) for n, t in held.items()}
         return {}
+
+    def _close(self, thing: tuple[str, str], source: int) -> dict[int, Target]:
+        """Return the pages on which a thing stands; of very many those around the source."""
+        pages = self._pages.get(thing, [])
+        if len(pages) > _CANDIDATES:
+            at = max(0, bisect_right(pages, source) - _CANDIDATES // 2)
+            pages = pages[at : at + _CANDIDATES]
+        return {number: self._at[thing][number] for number in pages}
 
     def _chapter(self, page: int) -> tuple[int, int]:
         """Return first page and page after the last of the chapter around a page."""
