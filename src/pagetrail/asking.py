@@ -39,6 +39,13 @@ class Explained:
     lacking: dict[str, int] = field(default_factory=dict)
     looked: bool = False
 
+    @property
+    def pages(self) -> list[str]:
+        """Ids of all pages that the result speaks of: those found, and those walked over."""
+        visits = [visit for step in self.trace.steps for visit in step.visits]
+        walked = [page for visit in visits for page in (visit.page, visit.origin) if page]
+        return list(dict.fromkeys([*(hit.page for hit in self.ranking.hits), *walked]))
+
 
 @dataclass(frozen=True)
 class Encoded:

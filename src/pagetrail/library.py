@@ -440,7 +440,7 @@ class Library:
         from .views import answer_view, explained_view, ranking_view
 
         if isinstance(result, Explained):
-            return explained_view(result, self._places(h.page for h in result.ranking.hits))
+            return explained_view(result, self._places(result.pages))
         if isinstance(result, Ranking):
             return ranking_view(result, self._places(h.page for h in result.hits))
         cited = [c.page for c in result.citations]

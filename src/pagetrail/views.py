@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .types import split_page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .asking import Explained
-    from .types import Answer, Citation, Document, Hit, Page, Ranking, Verdict
+    from .types import Answer, Citation, Document, Hit, Page, Ranking, Verdict, Visit
 
 __all__ = ["answer_view", "document_view", "explained_view", "page_view", "ranking_view"]
 
@@ -70,7 +70,10 @@ def _verdict_view(verdict: Verdict) -> dict[str, Any]:
 def explained_view(
     explained: Explained, places: Mapping[str, tuple[str, int, str | None]]
 ) -> dict[str, Any]:
-    """Return the ranking with the pipeline in words, its steps, and what they cost."""
+    """Return the ranking with the pipeline in words, its steps, and what they cost.
+
+    A step that walked from page to page has its ``trail``: one object per page, in order.
+    """
     return {
         **ranking_view(explained.ranking, places),
         "pipeline": str(explained.pipeline),
@@ -83,12 +86,31 @@ def explained_view(
                 "seconds": round(step.seconds, 6),
                 "cache_hits": step.cache_hits,
                 **dict(step.detail),
+                **({"trail": _trail_view(step.visits, places)} if step.visits else {}),
             }
             for step in explained.trace.steps
         ],
         "cost": explained.trace.cost,
         "lacking": dict(explained.lacking),
     }
+
+
+def _trail_view(
+    visits: Sequence[Visit], places: Mapping[str, tuple[str, int, str | None]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **_place(visit.page, places),
+            "edge": visit.edge,
+            "from": _place(visit.origin, places) if visit.origin else None,
+            "why": visit.why,
+            "hop": visit.hop,
+            "semantic": None if visit.semantic is None else round(visit.semantic, 6),
+            "score": round(visit.score, 6),
+            "verdict": None if visit.verdict is None else _verdict_view(visit.verdict),
+        }
+        for visit in visits
+    ]
 
 
 def _citation_view(

@@ -172,13 +172,26 @@ def explained_text(view: dict[str, Any]) -> str:
         lines += [f"       {name:12} {_verdict(v)}" for name, v in hit.get("verdicts", {}).items()]
     lines += ["" if view["hits"] else "no page matches", "steps"]
     for step in view["steps"]:
-        known = ("stage", "calls", "tokens", "seconds", "cache_hits")
+        known = ("stage", "calls", "tokens", "seconds", "cache_hits", "trail")
         more = ", ".join(f"{name} {value}" for name, value in step.items() if name not in known)
         spent = f"{step['calls']} calls, {step['tokens']} tokens, {step['cache_hits']} kept"
         lines.append(f"  {step['stage']}: {more}; {spent}; {step['seconds']:.3f} s")
+        lines += [f"    {_visit(visit)}" for visit in step.get("trail", ())]
     cost = view["cost"]
     lines.append(f"cost {cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.3f} s")
     return "\n".join(map(line, lines))
+
+
+def _visit(visit: dict[str, Any]) -> str:
+    """Return one page of a walk's trail as a line."""
+    way = visit["edge"]
+    if visit["from"] is not None:
+        origin = visit["from"]
+        page = f"page {origin['page']}"
+        same = origin["document"] == visit["document"]
+        way = f"{way} from {page if same else _where(origin)} ({visit['why']})"
+    said = "not asked" if visit["verdict"] is None else _verdict(visit["verdict"])
+    return f"{_where(visit)}  {visit['score']:.4f}  {way}; {said}"
 
 
 def search_notes(explained: Explained) -> list[str]:

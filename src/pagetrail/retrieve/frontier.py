@@ -90,6 +90,12 @@ class Frontier:
         """Return the row of a page that is known."""
         return self._place[page]
 
+    def place(self, row: int, *, beside: int) -> str:
+        """Return a page in words, as seen from another one."""
+        document, number = self._where[row]
+        same = document == self._where[beside][0]
+        return f"page {number}" if same else f"page {number} of another document"
+
     def add(self, ids: Iterable[str]) -> list[str]:
         """Take in pages, and return those that were not known yet."""
         new = [page for page in dict.fromkeys(ids) if page not in self._place]

@@ -333,7 +333,7 @@ class _Path:
         if row not in self.came:
             return ""
         origin, edge = self.came[row]
-        return f"{edge.kind}: {edge.why} (from {self.frontier.ids[origin]})"
+        return f"{edge.why}, from {self.frontier.place(origin, beside=row)}"
 
     def _scores(self) -> np.ndarray:
         """Return every page's probability, judged or expected."""

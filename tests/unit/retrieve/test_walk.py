@@ -78,7 +78,7 @@ def test_an_edge_from_evidence_is_followed_at_once(make_world):
     assert last.why == f"see {ids[8]}"
     found = {hit.page: hit for hit in ranking.hits[:2]}
     assert set(found) == {ids[1], ids[8]}
-    assert found[ids[8]].via.endswith(f"reference: see {ids[8]} (from {ids[1]})")
+    assert found[ids[8]].via == f"text, see {ids[8]}, from page 2"
     assert found[ids[8]].verdicts["grade"].probability == 1.0
 
 
