@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from .channels import Channels
 from .encoders.text import TextEncoder
+from .graph.connect import VERSION
 from .index.graph import PageGraph
+from .index.graph_writer import waiting
 from .index.lexical import Lexical
 from .index.places import PlaceBook
 from .index.segments import VectorIndex
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Searching"]
 
+_FEW = 50  # documents whose edges a search waits for
+
 
 class Searching:
     """A library's indexes, open for reading; each part is loaded when it is first asked."""
@@ -42,8 +46,13 @@ class Searching:
             self.words.close()
 
     def behind(self) -> bool:
-        """Say whether the lexical index lacks something that the catalogue holds."""
-        return self.words.behind(self._catalogue)
+        """Say whether the lexical index or the page graph lacks something in the catalogue.
+
+        Documents without a graph count while they are few: a whole library of an earlier version
+        is left to the next command that writes.
+        """
+        lacking = len(waiting(self._catalogue, VERSION, _FEW + 1))
+        return self.words.behind(self._catalogue) or 0 < lacking <= _FEW
 
     def channels(self, judges: Judges, pipeline: Pipeline | None = None) -> Channels:
         """Return the channels and judges for one question, asked by a pipeline.

@@ -1,12 +1,13 @@
 """The right to change a library, and the work that follows every change.
 
 Part of the composition root: the catalogue is changed first and is the truth; `Writing.catch_up`
-then brings the lexical index and the vectors up to it. A kill in between costs nothing: whoever
-writes next catches up.
+then brings the lexical index, the vectors and the page graph up to it. A kill in between costs
+nothing: whoever writes next catches up.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -15,8 +16,12 @@ from .encoders.passages import passages
 from .encoders.probe import probe
 from .encoders.text import TextEncoder
 from .encoding import encode_pending, note_rate
+from .errors import CorruptError
+from .graph.connect import VERSION, Collector
 from .index.changes import CatalogueWriter
 from .index.doctor import examine
+from .index.graph_writer import put_graph, waiting
+from .index.keys import page_key
 from .index.lexical import Lexical
 from .index.lock import WriterLock
 from .index.publish import VectorWriter, clean_segments
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .asking import Encoded
+    from .edges import PageNode
     from .encoding import AnyEncoder
     from .index.doctor import Finding
     from .index.folder import Folder
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Writing"]
 
+_LOG = logging.getLogger("pagetrail")
 _ENCODE = 64  # pages encoded and published at a time
 _COMMIT = 1024  # pages after which the lexical index is committed while adding
 
@@ -129,6 +136,27 @@ class Writing:
             pages = [found[key] for key in keys]
             blocks = [p.block for page in pages for p in passages(page)]
             self._vectors.publish(keys, self._encoder.encode_pages(pages), blocks)
+        while serials := waiting(self.catalogue, VERSION, 1):
+            self._join(serials[0])
+
+    def _join(self, serial: int) -> None:
+        """Find the edges of a document's pages and store them.
+
+        A document with a damaged page gets none, so that it does not keep others from being added;
+        `repair` has it read again.
+        """
+        view = self.catalogue.view()
+        document = self.catalogue.document(view.ids[serial])
+        pages = Collector()
+        nodes: list[PageNode] = []
+        try:
+            for page in self.catalogue.iterate(document.id):
+                pages.add(page)
+            keys = [page_key(serial, number) for number in pages.numbers]
+            nodes = pages.connect(document.outline, self._vectors.fresh_means(keys))
+        except CorruptError as error:
+            _LOG.warning("the pages of %s are not joined: %s", document.source, error)
+        put_graph(self.catalogue, serial, nodes, version=VERSION)
 
     def encode(
         self,
