@@ -69,7 +69,8 @@ class Catalogue:
 
     def __init__(self, folder: Folder, *, create: bool = False) -> None:
         self.folder = folder
-        self._connection = connect(folder.catalogue, create=create)
+        self._path = folder.catalogue
+        self._connection = connect(self._path, create=create)
         self._lock = threading.RLock()
         self._view: View | None = None
 
@@ -91,13 +92,13 @@ class Catalogue:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """Run one SQL statement and return its rows; for the modules of this package."""
-        with self._lock, guard(self.folder.catalogue):
+        with self._lock, guard(self._path):
             return self._connection.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
     def pinned(self) -> Iterator[None]:
         """Keep everything read inside the block at one state, whatever is written meanwhile."""
-        with self._lock, guard(self.folder.catalogue):
+        with self._lock, guard(self._path):
             if self._connection.in_transaction:
                 yield
                 return

@@ -73,7 +73,7 @@ class CatalogueWriter(Catalogue):
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Make everything inside one commit; for the modules of this package."""
-        with self._lock, guard(self.folder.catalogue):
+        with self._lock, guard(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield

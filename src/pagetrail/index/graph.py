@@ -124,11 +124,13 @@ class PageGraph:
         marks = {m for n in nodes.values() for m in (*(mark for mark, _ in n.names), *n.bands)}
         # Of a mark on very many pages no more are read than show that it is none to follow.
         rows = self._catalogue.rows(
-            "SELECT value, (SELECT json_group_array(page) FROM "
+            "SELECT value, (SELECT group_concat(page) FROM "
             "(SELECT page FROM marks WHERE mark = value LIMIT ?)) FROM json_each(?)",
             (_COPIES + 1, _list(sorted(marks))),
         )
-        pages = {mark: json.loads(found) for mark, found in rows}
+        pages = {
+            mark: [int(page) for page in found.split(",")] if found else [] for mark, found in rows
+        }
         sketches = self._sketches(nodes, pages, scope)
         for key, node in nodes.items():
             yield (
