@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 WEIGHTS = ROOT / "src" / "pagetrail" / "retrieve" / "walk.json"
 SHARES = (0.05, 0.1, 0.25, 0.5)
 DEPTH = 100_000
-RIDGE, ROUNDS, JITTER = 0.1, 2, 0.3
+RIDGE, ROUNDS, JITTER = 0.2, 3, 0.5
 STEPS = frozenset({*range(7), 8, 10, 12, 16, 20, 24, 32})  # steps of a walk that are learnt from
+_JOINED = ("to_", "near", "several_near", "several_order")
 SLOT = 3  # pages that count: recall@3
 
 
@@ -174,7 +175,10 @@ def logit(known: Sequence[State]) -> dict[str, float]:
         slope = -((pull * weight[owner]) @ columns) / weight.sum() + 2 * RIDGE * vector
         return float(value), slope
 
-    best = minimize(loss, np.zeros(len(FEATURES)), jac=True, method="L-BFGS-B").x
+    # Evidence on one page never makes the pages that it is joined to less likely.
+    bounds = [(0, None) if name.startswith(_JOINED) else (None, None) for name in FEATURES]
+    start = np.zeros(len(FEATURES))
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     raw = np.where(spread > 1e-9, best / np.where(spread > 1e-9, spread, 1.0), 0.0)
     return dict(zip(FEATURES, np.round(raw, 4).tolist(), strict=True))
 

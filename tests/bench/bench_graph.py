@@ -26,6 +26,7 @@ from pagetrail.config import DocumentSettings
 from pagetrail.documents.load import open_source
 from pagetrail.edges import PageNode
 from pagetrail.graph.twins import bands_of
+from pagetrail.index.catalogue import Catalogue
 from pagetrail.index.folder import create_folder
 from pagetrail.index.graph import PageGraph
 from pagetrail.index.graph_writer import put_graph
@@ -165,14 +166,17 @@ def reading(root: Path, count: int) -> None:
     started = time.process_time()
     fill(catalogue, count)
     spent = time.process_time() - started
-    view = catalogue.view()
+    size = graph_bytes(catalogue)
+    catalogue.close()
+    reader = Catalogue(catalogue.folder)  # with nothing in its cache yet
+    view = reader.view()
     serials = sorted(view.ids)
     chosen = random.Random(5)
     keys = [page_key(chosen.choice(serials), chosen.randint(1, PER_DOCUMENT)) for _ in range(WALK)]
-    graph = PageGraph(catalogue)
+    graph = PageGraph(reader)
     print(
         f"{count:,} pages: stored in {1000 * spent / count:.2f} CPU ms and "
-        f"{graph_bytes(catalogue) / count:.0f} bytes per page"
+        f"{size / count:.0f} bytes per page"
     )
     before = resident()
     first = clock(graph, keys, view, None)
@@ -181,7 +185,7 @@ def reading(root: Path, count: int) -> None:
     print(f"  microseconds per page, first time: {first:.0f}")
     for name, times in timings(graph, keys, view):
         print(f"  microseconds per page, {name}: {times:.0f}")
-    catalogue.close()
+    reader.close()
 
 
 def timings(graph: PageGraph, keys: list[int], view: View) -> Iterator[tuple[str, float]]:
