@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import UsageError
-from ..types import Ranking, Step, Trace
+from ..types import Ranking, Trace
 from .pipeline import Transform
-from .value import as_number, fingerprint, piece
+from .value import piece
+from .verdicts import check_judge, check_share, judge_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..ports import Resources
-    from ..types import Hit, Query, Verdict
+    from ..types import Hit, Query, Step, Verdict
 
 __all__ = ["Filter"]
 
@@ -54,12 +55,8 @@ class Filter(Transform):
     empty: Literal["all", "none"] = "all"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.judge, str) or not self.judge:
-            raise UsageError(f"a judge has a name, not {self.judge!r}")
-        threshold = as_number(self.threshold, "threshold")
-        if not 0 <= threshold <= 1:
-            raise UsageError(f"a threshold is a probability, not {threshold:g}")
-        object.__setattr__(self, "threshold", threshold)
+        check_judge(self.judge)
+        object.__setattr__(self, "threshold", check_share(self.threshold, "threshold"))
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise UsageError(f"{name} is {' or '.join(known)}, not {getattr(self, name)!r}")
@@ -105,27 +102,9 @@ class Filter(Transform):
         return kept + _behind(kept, [h for h, v in pages if v.probability is None])
 
     def _step(self, verdicts: Sequence[Verdict], passed: int, started: float) -> Step:
-        outcomes = [verdict.outcome for verdict in verdicts]
-        detail = {
-            "asked": str(len(verdicts)),
-            "passed": str(passed),
-            "unparsed": str(outcomes.count("unparsed")),
-            "failed": str(outcomes.count("failed")),
-        }
-        reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
-        if reason:
-            detail["reason"] = reason  # the pages themselves may be dropped
-        if verdicts and not passed:
-            detail["outcome"] = "no_candidate"
-        return Step(
-            stage=f"judge {self.judge}",
-            fingerprint=fingerprint(self),
-            calls=sum(v.calls for v in verdicts),
-            tokens=sum(v.tokens for v in verdicts),
-            seconds=time.perf_counter() - started,
-            cache_hits=sum(v.cached for v in verdicts),
-            detail=detail,
-        )
+        outcome = "no_candidate" if verdicts and not passed else ""
+        name = f"judge {self.judge}"
+        return judge_step(self, name, verdicts, started, passed=str(passed), outcome=outcome)
 
 
 def _probability(verdict: Verdict) -> float:

@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
-from ..types import Hit, Part, Ranking, Step, Trace, Visit
+from ..types import Hit, Part, Ranking, Trace, Visit
 from .frontier import FEATURES, Frontier
 from .pipeline import Transform
-from .value import as_number, check_count, fingerprint, piece
+from .value import as_number, check_count, piece
+from .verdicts import check_judge, check_share, judge_step, probability_of, semantic_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..ports import Resources
-    from ..types import Edge, Query, Verdict
+    from ..types import Edge, Query, Step, Verdict
 
 __all__ = ["Chances", "Walk", "packaged"]
 
@@ -124,14 +125,13 @@ class Walk(Transform):
     trust: float = 0.85
 
     def __post_init__(self) -> None:
-        if not isinstance(self.judge, str) or not self.judge:
-            raise UsageError(f"a judge has a name, not {self.judge!r}")
+        check_judge(self.judge)
         check_count(self.budget, "the budget of a walk")
         check_count(self.batch, "the pages judged at a time")
-        for name, low, high in (("share", 0, 1), ("least", 0, 1), ("trust", 0, 1)):
-            value = as_number(getattr(self, name), name)
-            if not low <= value <= high or (value == 0 and name != "least"):
-                raise UsageError(f"{name} lies between 0 and 1, not at {value:g}")
+        for name in ("share", "least", "trust"):
+            value = check_share(getattr(self, name), name)
+            if value == 0 and name != "least":
+                raise UsageError(f"{name} must be above 0")
             object.__setattr__(self, name, value)
         enough = as_number(self.enough, "enough")
         if enough < 0:
@@ -162,7 +162,7 @@ class Walk(Transform):
         path = _Path(self, query, ranking, resources)
         reason = path.go()
         visits = path.visits()
-        if not any(v.verdict and v.verdict.probability is not None for v in visits):
+        if all(probability_of(visit.verdict) is None for visit in visits):
             kept, reason = ranking, "no_verdict" if visits else reason
         else:
             kept = path.ranked()
@@ -174,27 +174,14 @@ class Walk(Transform):
         return min(self.budget, math.ceil(self.share * pages))
 
     def _step(self, visits: Sequence[Visit], outcome: str, started: float) -> Step:
-        verdicts = [visit.verdict for visit in visits if visit.verdict is not None]
-        outcomes = [verdict.outcome for verdict in verdicts]
-        detail = {
-            "asked": str(len(verdicts)),
-            "by_edges": str(sum(visit.edge != "seed" for visit in visits)),
-            "unparsed": str(outcomes.count("unparsed")),
-            "failed": str(outcomes.count("failed")),
-            "outcome": outcome,
-        }
-        reason = next((v.reason for v in verdicts if v.outcome != "judged"), "")
-        if reason:
-            detail["reason"] = reason
-        return Step(
-            stage=f"walk with {self.judge}",
-            fingerprint=fingerprint(self),
-            calls=sum(v.calls for v in verdicts),
-            tokens=sum(v.tokens for v in verdicts),
-            seconds=time.perf_counter() - started,
-            cache_hits=sum(v.cached for v in verdicts),
-            detail=detail,
-            visits=tuple(visits),
+        return judge_step(
+            self,
+            f"walk with {self.judge}",
+            [visit.verdict for visit in visits],
+            started,
+            visits=visits,
+            by_edges=str(sum(visit.edge != "seed" for visit in visits)),
+            outcome=outcome,
         )
 
 
@@ -232,16 +219,17 @@ class _Path:
             best = best[chances[best] >= self.walk.least]
             self._ask(best.tolist(), chances)
             left -= len(best)
-            if 0 < self.walk.enough <= sum(p for p in map(_said, self.verdicts.values()) if p):
+            if (
+                0
+                < self.walk.enough
+                <= sum(p for p in map(probability_of, self.verdicts.values()) if p)
+            ):
                 return "enough_evidence"
 
     def visits(self) -> list[Visit]:
         """Return the trail, in the order of the walk."""
         final = dict(zip(self.frontier.ids, self._scores().tolist(), strict=True))
-        found = {
-            hit.page: semantic
-            for hit, semantic in zip(self.ranking.hits, self._semantic(), strict=True)
-        }
+        found = semantic_scores(self.ranking)
         trail = []
         for row, verdict in self.verdicts.items():
             page = self.frontier.ids[row]
@@ -282,7 +270,7 @@ class _Path:
     def _chances(self) -> np.ndarray:
         done = np.zeros(len(self.frontier), bool)
         done[list(self.verdicts)] = True
-        found = max((p for p in map(_said, self.verdicts.values()) if p), default=0.0)
+        found = max((p for p in map(probability_of, self.verdicts.values()) if p), default=0.0)
         return packaged().of(self.frontier.features(), done, found)
 
     def _ask(self, rows: list[int], chances: np.ndarray) -> None:
@@ -297,7 +285,7 @@ class _Path:
         new: list[str] = []
         for row, page, verdict in zip(rows, ids, verdicts, strict=True):
             self.verdicts[row] = verdict
-            if (probability := _said(verdict)) is not None:
+            if (probability := probability_of(verdict)) is not None:
                 new += self.frontier.judged(page, probability, edges[page])
                 self.ways[row] = edges[page]
         if new:
@@ -312,13 +300,15 @@ class _Path:
         """Keep the strongest edge by which a page is reached from one that holds evidence."""
         page = self.frontier.ids[row]
         ways = [
-            (edge.weight * (_said(self.verdicts[origin]) or 0.0), -origin, edge)
+            (edge.weight * (probability_of(self.verdicts[origin]) or 0.0), -origin, edge)
             for origin, edges in self.ways.items()
             for edge in edges
             if edge.page == page
         ]
         beyond = row >= len(self.ranking.hits)
-        good = [way for way in ways if beyond or (_said(self.verdicts[-way[1]]) or 0) >= _GOOD]
+        good = [
+            way for way in ways if beyond or (probability_of(self.verdicts[-way[1]]) or 0) >= _GOOD
+        ]
         if good:
             _, minus, edge = max(good, key=lambda way: way[:2])
             self.came[row] = (-minus, edge)
@@ -340,22 +330,11 @@ class _Path:
         scores = self._chances()
         trust = self.walk.trust
         for row, verdict in self.verdicts.items():
-            said = _said(verdict)
+            said = probability_of(verdict)
             expected = _log_odds(self.expected[row])
             both = expected if said is None else trust * _log_odds(said) + (1 - trust) * expected
             scores[row] = 1 / (1 + math.exp(-both))
         return scores
-
-    def _semantic(self) -> list[float]:
-        """Return the search's scores, 0..1 within this ranking."""
-        scores = [hit.score for hit in self.ranking.hits]
-        low, high = min(scores, default=0.0), max(scores, default=0.0)
-        return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
-
-
-def _said(verdict: Verdict) -> float | None:
-    """Return the probability that a verdict gives; None for one that says nothing."""
-    return verdict.probability if verdict.outcome == "judged" else None
 
 
 def _log_odds(probability: float) -> float:
