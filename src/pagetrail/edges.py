@@ -53,6 +53,7 @@ class Similarity:
         degree: Only so many of the best pairs that a page has this many neighbours on average.
         symmetric: A page joined to another has the other joined to it.
         measure: ``cosine``, or ``product``: the inner product of the means as they are.
+        least: Documents of fewer pages have no edges.
     """
 
     channel: str = "dense"
@@ -62,6 +63,7 @@ class Similarity:
     degree: float | None = None
     symmetric: bool = True
     measure: Literal["cosine", "product"] = "cosine"
+    least: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ def alike(means: np.ndarray, rule: Similarity) -> list[list[tuple[int, float]]]:
     if rule.measure == "cosine":
         vectors = vectors / np.where(empty, 1.0, np.linalg.norm(vectors, axis=1))[:, None]
     joined: list[dict[int, float]] = [{} for _ in vectors]
-    if all(v is None for v in (rule.k, rule.theta, rule.quantile, rule.degree)):
+    rules = (rule.k, rule.theta, rule.quantile, rule.degree)
+    if len(vectors) < rule.least or all(value is None for value in rules):
         return [[] for _ in vectors]
     least = _threshold(vectors, empty, rule)
     for first, block in _blocks(vectors, empty):

@@ -19,7 +19,7 @@ from ..shallow import loads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Piece", "fingerprint", "from_json", "piece", "to_json"]
+__all__ = ["Piece", "fingerprint", "from_json", "piece", "to_json", "written"]
 
 _KINDS: dict[str, type[Piece]] = {}
 _DEEPEST = 64  # a pipeline nested deeper than this is a mistake or an attack on the parser
@@ -121,6 +121,24 @@ def _piece(data: Any, depth: int) -> Any:
         odd = ", ".join(sorted(wanted ^ given))
         raise UsageError(f"stage {kind!r} has the fields {', '.join(sorted(wanted))}; see: {odd}")
     return cls(**{name: _piece(data[name], depth + 1) for name in given})
+
+
+def written(value: Piece) -> str:
+    """Return a piece as Python would make it: its first field, and what is not as by default."""
+    first, *others = fields(value)
+    given = [
+        f"{field.name}={_literal(getattr(value, field.name))}"
+        for field in others
+        if getattr(value, field.name) != field.default
+    ]
+    values = [_literal(getattr(value, first.name)), *given]
+    return f"{type(value).__name__}({', '.join(values)})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def check_count(value: object, what: str) -> None:

@@ -11,16 +11,17 @@ keeps its semantic score alone: a failure is never a number.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import UsageError
-from ..types import Step
+from ..types import Part, Step
 from .value import as_number, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..types import Ranking, Verdict, Visit
+    from ..types import Hit, Ranking, Verdict, Visit
     from .value import Piece
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_share",
     "joined",
     "judge_step",
+    "judged_hit",
     "probability_of",
     "relevance_of",
     "semantic_scores",
@@ -71,6 +73,13 @@ def semantic_scores(ranking: Ranking) -> dict[str, float]:
     return {
         hit.page: (hit.score - low) / (high - low) if high > low else 1.0 for hit in ranking.hits
     }
+
+
+def judged_hit(hit: Hit, name: str, score: float, judge: str, verdict: Verdict | None) -> Hit:
+    """Return a hit with a stage's score, under the stage's name, and with a judge's verdict."""
+    parts = {**hit.parts, name: Part(score, score)}
+    said = hit.verdicts if verdict is None else {**hit.verdicts, judge: verdict}
+    return replace(hit, score=score, parts=parts, verdicts=said)
 
 
 def judge_step(

@@ -22,11 +22,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
-from ..types import Hit, Part, Ranking, Trace, Visit
+from ..types import Hit, Ranking, Trace, Visit
 from .frontier import FEATURES, Frontier
 from .pipeline import Transform
-from .value import as_number, check_count, piece
-from .verdicts import check_judge, check_share, judge_step, probability_of, semantic_scores
+from .value import as_number, check_count, piece, written
+from .verdicts import (
+    check_judge,
+    check_share,
+    judge_step,
+    judged_hit,
+    probability_of,
+    semantic_scores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,13 +146,7 @@ class Walk(Transform):
         object.__setattr__(self, "enough", enough)
 
     def __str__(self) -> str:
-        plain = Walk.__dataclass_fields__
-        given = [
-            f"{name}={getattr(self, name):g}"
-            for name in ("share", "batch", "least", "enough", "trust")
-            if getattr(self, name) != plain[name].default
-        ]
-        return f"Walk({', '.join([json.dumps(self.judge), f'budget={self.budget}', *given])})"
+        return written(self)
 
     def _lines(self) -> list[str]:
         share = f" and {self.share:.0%} of the pages in scope" if self.share < 1 else ""
@@ -259,10 +260,9 @@ class _Path:
                 continue
             hit = known.get(page) or Hit(page, 0.0)
             verdict = self.verdicts.get(row)
-            parts = {**hit.parts, _NAME: Part(float(scores[row]), float(scores[row]))}
-            said = hit.verdicts if verdict is None else {**hit.verdicts, self.walk.judge: verdict}
             via = ", ".join(filter(None, (hit.via, self._way(row))))
-            hits.append(replace(hit, score=float(scores[row]), parts=parts, via=via, verdicts=said))
+            hit = replace(hit, via=via)
+            hits.append(judged_hit(hit, _NAME, float(scores[row]), self.walk.judge, verdict))
         return Ranking.of(self.query, hits)
 
     # --- steps -------------------------------------------------------------------------------
