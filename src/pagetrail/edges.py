@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .errors import UsageError
+
 __all__ = ["Edge", "EdgeKind", "PageNode", "Similarity", "agreement"]
 
 # How one page leads to another, told from where one stands: after "reference" the text points at
@@ -44,6 +46,7 @@ class Similarity:
     """Which pages of one document count as alike, by the mean of each page's vectors.
 
     Two pages are joined when each rule that is given joins them. Without any, nothing is joined.
+    A number out of its range raises UsageError.
 
     Attributes:
         channel: A channel of vectors, such as ``dense`` or ``colpali``.
@@ -64,6 +67,18 @@ class Similarity:
     symmetric: bool = True
     measure: Literal["cosine", "product"] = "cosine"
     least: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("k", "least"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or value != int(value) or value < 1):
+                raise UsageError(f"{name} is a whole number of at least 1, not {value!r}")
+        if self.quantile is not None and not 0 <= self.quantile <= 1:
+            raise UsageError(f"a quantile lies between 0 and 1, not at {self.quantile:g}")
+        if self.degree is not None and not self.degree > 0:
+            raise UsageError(f"the mean degree is above 0, not {self.degree:g}")
+        if self.measure not in ("cosine", "product"):
+            raise UsageError(f"measure is cosine or product, not {self.measure!r}")
 
 
 @dataclass(frozen=True, slots=True)

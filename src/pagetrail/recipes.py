@@ -14,26 +14,35 @@ import inspect
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import NotFoundError, UsageError
+from .retrieve.beam import Beam
 from .retrieve.boost import Boost
 from .retrieve.filter import Filter
 from .retrieve.fuse import fuse
+from .retrieve.keep import Keep
 from .retrieve.pipeline import DEPTH, Pipeline, Search
 from .retrieve.rescore import Rescore
+from .retrieve.walk import Walk
+from .retrieve.weigh import Weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .retrieve.verdicts import Relevance
 
 __all__ = [
     "bm25",
     "default",
     "dense",
     "m3docrag",
+    "mdocagent",
+    "molorag",
     "recipe",
     "recipes",
     "rerank",
     "single",
     "vl_rag",
     "vrag",
+    "walk",
 ]
 
 Fidelity = Literal["paper", "code", "fixed"]
@@ -176,6 +185,119 @@ def rerank(
     return recipe(start, keep=m) >> Filter(judge, threshold=0, order="probability") % keep
 
 
+def molorag(
+    keep: int = 3,
+    *,
+    fidelity: Fidelity = "fixed",
+    mode: Literal["base", "logic", "full", "top", "graph"] = "graph",
+    channel: str = "colpali",
+    judge: str | None = None,
+    width: int = 3,
+    hops: int = 4,
+    top: int = 10,
+) -> Pipeline:
+    """MoLoRAG (arXiv 2509.07666): a beam over the pages' similarity, graded by a chat model.
+
+    =========  ===============================  ================  =====  ========================
+    fidelity   two pages are joined by          search and judge  floor  judge
+    =========  ===============================  ================  =====  ========================
+    ``paper``  an inner product of .4 and more  .5 and .5         none   a grade from 1 to 5
+    ``code``   being among the other's five     .4 and .6         .3     the first digit of the
+               nearest, with a cosine of .8 and                          reply; 3 without any, 1
+               more; documents of 4 pages up                             when the call fails
+    ``fixed``  being among the other's five     .4 and .6         none   the grade's calibrated
+               nearest and the best pairs that                           probability; what was not
+               give a page six on average                                judged stays behind
+    =========  ===============================  ================  =====  ========================
+
+    Args:
+        keep: Pages handed on; fewer when the floor leaves fewer.
+        fidelity: Where the values come from.
+        mode: ``graph`` walks; ``logic`` walks and ranks by the judge alone; ``full`` judges every
+            page; ``top`` the best ``top`` pages; ``base`` none: M3DocRAG.
+        channel: A channel of vectors: ranks the pages and says which are alike.
+        judge: As the fidelity says when not given.
+        width: Pages of the beam.
+        hops: Steps of the beam.
+        top: Pages judged by ``mode=top``.
+    """
+    _check("fidelity", fidelity, ("paper", "code", "fixed"))
+    _check("mode", mode, ("base", "logic", "full", "top", "graph"))
+    found = Search(channel, depth=_WHOLE)
+    if mode == "base":
+        return Search(channel) % keep
+    fixed = fidelity == "fixed"
+    judge = judge or ("grade?molorag" if fidelity == "code" else "grade")
+    alpha = 0.5 if fidelity == "paper" else 0.4
+    floor = 0.3 if fidelity == "code" else 0.0
+    relevance: Relevance = "probability" if fixed else "grade"
+    if mode in ("full", "top"):
+        number = top if mode == "top" else 0
+        return found >> Weigh(judge, number, alpha, floor, relevance) % keep
+    beam = Beam(
+        judge,
+        width,
+        hops,
+        0.0 if mode == "logic" else alpha,
+        floor,
+        relevance,
+        channel=channel,
+        k=None if fidelity == "paper" else 5,
+        theta={"paper": 0.4, "code": 0.8, "fixed": None}[fidelity],
+        degree=6.0 if fixed else None,
+        measure="product" if fidelity == "paper" else "cosine",
+        least=4 if fidelity == "code" else 1,
+        rest="keep" if fixed else "drop",
+    )
+    return found >> beam % keep
+
+
+def mdocagent(keep: int = 8, *, text: str = "dense", image: str = "colpali") -> Pipeline:
+    """What MDocAgent hands to its agents: the best pages of one text and one image retriever.
+
+    Half of the pages come from either, in turn; a page that both find stands before those of one.
+
+    Args:
+        keep: Pages handed on.
+        text: Channel of text; the system uses ColBERT over the text of the pages.
+        image: Channel of late interaction over pictures of pages.
+    """
+    half = max(1, (keep + 1) // 2)
+    pair = (Search(text, depth=half), Search(image, depth=half))
+    return fuse(*pair, method="rrf") % keep
+
+
+def walk(
+    keep: int = 10,
+    *,
+    start: str = "default",
+    judge: str = "grade",
+    budget: int = 20,
+    share: float = 1.0,
+    batch: int = 4,
+    least: float = 0.0,
+    enough: float = 0.0,
+    by: Literal["fixed", "mass", "mixture"] = "fixed",
+) -> Pipeline:
+    """Judge the likeliest pages first, along ranking and page graph, within a budget.
+
+    Args:
+        keep: Pages handed on, or the most of them when ``by`` is not ``fixed``.
+        start: The recipe that finds the first pages.
+        judge: ``grade``, ``yes_no``, ``cross_encoder`` or ``text``.
+        budget: Most pages judged.
+        share: Most pages judged, as a share of those in scope.
+        batch: Pages judged at a time.
+        least: Stop when no page is left whose chance reaches this.
+        enough: Stop when evidence for so many pages was found; 0: never.
+        by: How many pages are handed on: a ``fixed`` number, until they hold nine tenths of the
+            probability (``mass``), or those that stand out (``mixture``).
+    """
+    _check("by", by, ("fixed", "mass", "mixture"))
+    found = recipe(start, keep=DEPTH) >> Walk(judge, budget, share, batch, least, enough)
+    return found % keep if by == "fixed" else found >> Keep(by, most=keep)
+
+
 def _ensemble(
     channels: Sequence[str], fusion: Fusion, weights: Sequence[float] | None, m: int
 ) -> Pipeline:
@@ -205,10 +327,13 @@ _RECIPES: dict[str, Callable[..., Pipeline]] = {
     "default": default,
     "dense": dense,
     "m3docrag": m3docrag,
+    "mdocagent": mdocagent,
+    "molorag": molorag,
     "rerank": rerank,
     "single": single,
     "vl_rag": vl_rag,
     "vrag": vrag,
+    "walk": walk,
 }
 
 
@@ -260,6 +385,8 @@ def _read(name: str, option: str, value: Any, annotation: str) -> Any:
     try:
         if annotation.startswith("int"):
             return int(value)
+        if annotation.startswith("float"):
+            return float(value)
         if "Sequence[float]" in annotation:
             return tuple(float(v) for v in value.split("+"))
     except ValueError as error:

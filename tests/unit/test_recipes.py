@@ -62,6 +62,47 @@ def test_late_interaction_over_all_pages_or_over_candidates():
                                        "then keep the best 4")  # fmt: skip
 
 
+_PUBLISHED = 'relevance="grade", k=None, theta=0.4, measure="product"'
+_CODED = 'alpha=0.4, floor=0.3, relevance="grade"'
+
+
+@pytest.mark.parametrize(
+    ("options", "stage"),
+    [
+        ("fidelity=paper", f'Beam("grade", {_PUBLISHED})'),
+        ("fidelity=code", f'Beam("grade?molorag", {_CODED}, theta=0.8, least=4)'),
+        ("fidelity=fixed", 'Beam("grade", alpha=0.4, degree=6, rest="keep")'),
+        ("fidelity=paper,mode=logic", f'Beam("grade", alpha=0, {_PUBLISHED})'),
+        ("fidelity=code,mode=full", f'Weigh("grade?molorag", {_CODED})'),
+        ("mode=top,top=20,judge=yes_no", 'Weigh("yes_no", top=20, alpha=0.4)'),
+    ],
+)
+def test_molorag_says_how_it_follows_its_source(options, stage):
+    assert str(recipe(f"molorag:{options}")) == f'((Search("colpali", {_WHOLE}) >> {stage}) % 3)'
+
+
+def test_molorag_may_use_any_channel_of_vectors_and_no_judge():
+    value = str(recipe("molorag:channel=dense,fidelity=code"))
+    assert value.startswith(f'((Search("dense", {_WHOLE}) >> Beam(')
+    assert 'channel="dense"' in value
+    assert str(recipe("molorag:mode=base,fidelity=code")) == '(Search("colpali") % 3)'
+
+
+def test_a_pair_of_text_and_image():
+    pair = 'Search("dense", depth=4), Search("colpali", depth=4)'
+    assert str(recipe("mdocagent")) == f'(fuse({pair}, method="rrf") % 8)'
+
+
+def test_a_walk_from_any_recipe():
+    value = str(recipe("walk:start=bm25,budget=30,share=.25,judge=text"))
+    assert value == '((Search("pages") % 200 >> Walk("text", budget=30, share=0.25)) % 10)'
+
+
+def test_a_walk_may_hand_on_as_many_pages_as_stand_out():
+    value = recipe("walk:by=mass,enough=2.5", keep=4)
+    assert str(value).endswith('Walk("grade", enough=2.5) >> Keep("mass", most=4))')
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -74,6 +115,10 @@ def test_late_interaction_over_all_pages_or_over_candidates():
         ("vrag:m=0", "at least 1"),
         ("single", "needs channel"),
         ("vrag:encoders=", "name"),
+        ("molorag:mode=fast", "base, logic, full, top, graph"),
+        ("molorag:fidelity=best", "paper, code, fixed"),
+        ("walk:share=much", "not a number"),
+        ("walk:by=luck", "fixed, mass, mixture"),
     ],
 )
 def test_wrong_options_are_told(text, fault):

@@ -6,31 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import UsageError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..types import Similarity
 
-__all__ = ["alike", "check_similarity"]
+__all__ = ["alike"]
 
 _ROWS = 1024  # rows of the table of similarities held at a time
 _SAMPLE = 4_000_000  # pairs from which a quantile is taken; larger documents are sampled evenly
-
-
-def check_similarity(rule: Similarity) -> None:
-    """Refuse a rule that cannot be meant.
-
-    Raises:
-        UsageError: A number is out of its range.
-    """
-    if rule.k is not None and rule.k < 1:
-        raise UsageError(f"k is {rule.k}; a page has at least 1 neighbour")
-    if rule.quantile is not None and not 0 <= rule.quantile <= 1:
-        raise UsageError(f"a quantile lies between 0 and 1, not at {rule.quantile:g}")
-    if rule.degree is not None and rule.degree <= 0:
-        raise UsageError(f"the mean degree is above 0, not {rule.degree:g}")
 
 
 def alike(means: np.ndarray, rule: Similarity) -> list[list[tuple[int, float]]]:
@@ -45,7 +29,6 @@ def alike(means: np.ndarray, rule: Similarity) -> list[list[tuple[int, float]]]:
         Per page ``(row of the neighbour, similarity)``; the similarity is a cosine, -1..1, or the
         inner product of the means, as the rule says. Memory grows with pages, not their square.
     """
-    check_similarity(rule)
     vectors = np.asarray(means, np.float64)
     empty = np.asarray(~vectors.any(axis=1))
     if rule.measure == "cosine":

@@ -1,6 +1,16 @@
-"""Compose channels into rankings: the pipeline algebra, fusion, the question's own pointers."""
+"""Compose channels into rankings: the pipeline algebra, fusion, judges, walks, the pointers."""
 
 # Every kind of piece is known as soon as one is, so that `value.from_json` reads them all.
-from . import boost, fuse, pipeline
+from . import beam, boost, filter, fuse, keep, pipeline, rescore, walk, weigh  # noqa: A004
 
-__all__ = ["boost", "fuse", "pipeline"]
+__all__ = [
+    "beam",
+    "boost",
+    "filter",
+    "fuse",
+    "keep",
+    "pipeline",
+    "rescore",
+    "walk",
+    "weigh",
+]

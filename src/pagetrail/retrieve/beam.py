@@ -64,10 +64,8 @@ class Beam(Transform):
         edges: ``alike``: pages of a document whose mean vectors are near, by the fields below;
             ``graph``: every edge of the library's page graph.
         channel: A channel of vectors.
-        k: Join a page to so many nearest ones; 0: any number.
-        theta: Join only pages at least this similar.
-        measure: ``cosine`` of the mean vectors, or their inner ``product``.
-        least: Documents of fewer pages have no edges.
+        k, theta, quantile, degree, measure, least: When two pages are alike, see
+            `edges.Similarity`; None leaves a rule out.
         rest: Pages of the ranking that were not judged: ``drop``, or ``keep`` with the search's
             score alone.
     """
@@ -80,8 +78,10 @@ class Beam(Transform):
     relevance: Relevance = "probability"
     edges: Literal["alike", "graph"] = "alike"
     channel: str = "colpali"
-    k: int = 0
-    theta: float = 0.4
+    k: int | None = 5
+    theta: float | None = None
+    quantile: float | None = None
+    degree: float | None = None
     measure: Literal["cosine", "product"] = "cosine"
     least: int = 1
     rest: Literal["drop", "keep"] = "drop"
@@ -89,27 +89,51 @@ class Beam(Transform):
     def __post_init__(self) -> None:
         check_judge(self.judge)
         check_count(self.width, "the width of a beam")
-        check_count(self.least, "the least number of pages")
-        for name in ("hops", "k"):
-            if getattr(self, name) != 0 or isinstance(getattr(self, name), bool):
-                check_count(getattr(self, name), name)
+        if self.hops != 0 or isinstance(self.hops, bool):
+            check_count(self.hops, "the hops of a beam")
         for name in ("alpha", "floor"):
             object.__setattr__(self, name, check_share(getattr(self, name), name))
-        object.__setattr__(self, "theta", as_number(self.theta, "theta"))
+        for name in ("theta", "quantile", "degree"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_number(getattr(self, name), name))
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise UsageError(f"{name} is {' or '.join(known)}, not {getattr(self, name)!r}")
         if not isinstance(self.channel, str) or not self.channel:
             raise UsageError(f"a channel has a name, not {self.channel!r}")
+        _ = self.rule
+
+    @property
+    def rule(self) -> Similarity:
+        """When two pages are alike.
+
+        Raises:
+            UsageError: A number is out of its range.
+        """
+        return Similarity(
+            self.channel,
+            self.k,
+            self.theta,
+            self.quantile,
+            self.degree,
+            measure=self.measure,
+            least=self.least,
+        )
 
     def __str__(self) -> str:
         return written(self)
 
     def _lines(self) -> list[str]:
-        nearest = f"one of the {self.k} nearest, and " if self.k else ""
         ways = "that the page graph joins to them"
         if self.edges == "alike":
-            ways = f"alike by {self.channel} ({nearest}{self.measure} of {self.theta:g} up)"
+            rules = {
+                "the {} nearest": self.k,
+                f"{self.measure} of {{:g}} up": self.theta,
+                "above the quantile {:g}": self.quantile,
+                "{:g} per page on average": self.degree,
+            }
+            given = ", ".join(text.format(v) for text, v in rules.items() if v is not None)
+            ways = f"alike by {self.channel} ({given or 'none'})"
         dropped = f", drop those below {self.floor:g}" if self.floor else ""
         rest = "" if self.rest == "drop" else ", keep the pages not judged"
         line = (
@@ -139,16 +163,20 @@ class Beam(Transform):
         )
         return kept, Trace((step,))
 
+    def most(self, pages: int) -> int:
+        """Return how many of so many pages in scope are judged at most."""
+        if self.edges == "graph" or self.k is None:
+            return pages
+        # A page is joined to its k nearest and, on average, to as many that it is near to.
+        return min(pages, self.width * (1 + self.hops * 2 * self.k))
+
     def neighbours(
         self, query: Query, pages: Sequence[str], resources: Resources
     ) -> Mapping[str, Sequence[Edge]]:
         """Return the edges that lead from pages."""
         if self.edges == "graph":
             return resources.neighbours(query, pages)
-        rule = Similarity(
-            self.channel, self.k or None, self.theta, measure=self.measure, least=self.least
-        )
-        return resources.alike(rule, query, pages)
+        return resources.alike(self.rule, query, pages)
 
 
 @dataclass

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from .beam import Beam
 from .filter import Filter
+from .keep import Keep
 from .pipeline import Chain, Cut, Pipeline, Search, Then
 from .value import Piece
+from .walk import Walk
+from .weigh import Weigh
 
 __all__ = ["channels_of", "judged"]
 
@@ -19,7 +23,7 @@ def judged(pipeline: Pipeline, total: int) -> list[tuple[str, int]]:
         total: Pages in scope.
     """
     found: list[tuple[str, int]] = []
-    _walk(pipeline, total, found)
+    _count(pipeline, total, total, found)
     return found
 
 
@@ -27,34 +31,46 @@ def channels_of(pipeline: Piece, *, variants: bool = False) -> list[str]:
     """Return the names of all channels that a pipeline asks, each once; variants cut off or not."""
     names: dict[str, None] = {}
     for piece in _pieces(pipeline):
+        if isinstance(piece, Beam) and piece.edges == "graph":
+            continue  # its channel is not asked
         channel = getattr(piece, "channel", None)
         if isinstance(channel, str):
             names.setdefault(channel if variants else channel.partition("?")[0])
     return list(names)
 
 
-def _walk(value: Piece, total: int, found: list[tuple[str, int]]) -> int:
-    """Note what is judged, and return how many pages come out at most."""
+def _count(value: Piece, pages: int, scope: int, found: list[tuple[str, int]]) -> int:
+    """Note what is judged, and return how many pages come out at most.
+
+    Args:
+        value: A piece of the pipeline.
+        pages: Pages that come in.
+        scope: Pages that there are.
+        found: Where judges are noted.
+    """
     if isinstance(value, Search):
-        return min(value.depth, total)
-    if isinstance(value, Cut):
-        return min(value.k, total)
-    if isinstance(value, Filter):
-        found.append((value.judge, total))
-        return total
-    if isinstance(value, Then):
-        pages = _walk(value.start, total, found)
-        for stage in value.stages:
-            pages = _walk(stage, pages, found)
+        return min(value.depth, pages)
+    if isinstance(value, Cut | Keep):
+        return min(value.k if isinstance(value, Cut) else value.most, pages)
+    if isinstance(value, Filter | Weigh):
+        top = pages if isinstance(value, Filter) or not value.top else min(value.top, pages)
+        found.append((value.judge, top))
         return pages
-    if isinstance(value, Chain):
+    if isinstance(value, Walk | Beam):
+        # A walk may reach pages that no search found.
+        judged = value.most(scope)
+        found.append((value.judge, judged))
+        drops = isinstance(value, Beam) and value.rest == "drop"
+        return judged if drops else min(scope, pages + judged)
+    if isinstance(value, Then | Chain):
+        start = _count(value.start, pages, scope, found) if isinstance(value, Then) else pages
         for stage in value.stages:
-            total = _walk(stage, total, found)
-        return total
+            start = _count(stage, start, scope, found)
+        return start
     if isinstance(value, Pipeline):  # a sum or a fusion: whatever any side finds
-        counts = [_walk(each, total, found) for each in _children(value)]
-        return min(total, sum(counts)) if counts else total
-    return total
+        counts = [_count(each, pages, scope, found) for each in _children(value)]
+        return min(pages, sum(counts)) if counts else pages
+    return pages
 
 
 def _children(value: Piece) -> list[Piece]:

@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..types import Ranking, Trace
 from .pipeline import Transform
 from .table import step
-from .value import as_number, check_count, piece
+from .value import as_number, check_count, piece, written
 
 if TYPE_CHECKING:
     from ..ports import Resources
@@ -56,8 +56,7 @@ class Keep(Transform):
             raise UsageError(f"at least {self.least} and at most {self.most} pages is no number")
 
     def __str__(self) -> str:
-        value = "" if self.by == "mixture" else f", {self.value:g}"
-        return f'Keep("{self.by}"{value}, least={self.least}, most={self.most})'
+        return written(self)
 
     def _lines(self) -> list[str]:
         rule = {

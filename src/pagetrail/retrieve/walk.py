@@ -170,7 +170,7 @@ class Walk(Transform):
         step = self._step(visits, reason, started)
         return kept, Trace((step,))
 
-    def allowed(self, pages: int) -> int:
+    def most(self, pages: int) -> int:
         """Return how many of so many pages in scope are judged at most."""
         return min(self.budget, math.ceil(self.share * pages))
 
@@ -206,7 +206,7 @@ class _Path:
 
     def go(self) -> str:
         """Judge until the budget is spent or there is a reason to stop; return that reason."""
-        left = self.walk.allowed(self.resources.page_total(self.query))
+        left = self.walk.most(self.resources.page_total(self.query))
         while True:
             chances = self._chances()
             rows = np.flatnonzero(np.isfinite(chances))

@@ -73,7 +73,16 @@ def test_bands_of_rows_change_nothing(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("rule", [Similarity(k=0), Similarity(quantile=2), Similarity(degree=0)])
+@pytest.mark.parametrize(
+    "rule",
+    [{"k": 0}, {"k": 1.5}, {"least": 0}, {"quantile": 2}, {"degree": 0}, {"measure": "angle"}],
+)
 def test_senseless_rules_are_refused(rule):
     with pytest.raises(UsageError):
-        alike(np.eye(2), rule)
+        Similarity(**rule)
+
+
+@pytest.mark.parametrize(("pages", "joined"), [(3, 0), (4, 3)])
+def test_small_documents_may_have_no_edges(pages, joined):
+    found = alike(np.ones((pages, 2)), Similarity(k=5, least=4))
+    assert [len(row) for row in found] == [joined] * pages
