@@ -17,34 +17,30 @@ import argparse
 import json
 import math
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "bench"))
-
-from bench_retrieval import questions  # type: ignore[import-not-found] # noqa: E402
-
-import pagetrail  # noqa: E402
-from pagetrail.recipes import recipe  # noqa: E402
-from pagetrail.retrieve import walk as walking  # noqa: E402
-from pagetrail.retrieve.frontier import FEATURES, Frontier  # noqa: E402
-from pagetrail.retrieve.walk import Chances, Walk  # noqa: E402
-from pagetrail.types import Query, Ranking, Verdict, page_id  # noqa: E402
+import pagetrail
+from pagetrail.evaluate.noise import GoldJudge
+from pagetrail.recipes import recipe
+from pagetrail.retrieve.frontier import FEATURES, Frontier
+from pagetrail.retrieve.walk import Chances, Walk, _Path
+from pagetrail.studying import load_cases, study
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pagetrail import Library
-    from pagetrail.types import Edge, Page
+    from pagetrail.evaluate.curves import Point
+    from pagetrail.studying import Case
+    from pagetrail.types import Ranking
 
+ROOT = Path(__file__).resolve().parent.parent
 WEIGHTS = ROOT / "src" / "pagetrail" / "retrieve" / "walk.json"
-SHARES = (0.05, 0.1, 0.25, 0.5)
 DEPTH = 100_000
 RIDGE, ROUNDS, JITTER = 0.2, 3, 0.5
 STEPS = frozenset({*range(7), 8, 10, 12, 16, 20, 24, 32})  # steps of a walk that are learnt from
@@ -52,58 +48,15 @@ _JOINED = ("to_", "near", "several_near", "several_order")
 SLOT = 3  # pages that count: recall@3
 
 
-@dataclass
-class Case:
-    """One question with its ranking; implements what a walk asks of `ports.Resources`."""
-
-    query: Query
-    ranking: Ranking
-    gold: frozenset[str]
-    document: str
-    total: int
-    book: Mapping[str, Page]
-    edges: Mapping[str, Sequence[Edge]]
-
-    def page_total(self, query: Query) -> int:
-        """Return the pages of the document."""
-        del query
-        return self.total
-
-    def pages(self, ids: Sequence[str]) -> list[Page]:
-        """Return pages of the document."""
-        return [self.book[page] for page in ids]
-
-    def neighbours(self, query: Query, ids: Sequence[str]) -> dict[str, Sequence[Edge]]:
-        """Return the edges of pages."""
-        del query
-        return {page: self.edges.get(page, ()) for page in ids}
-
-    def judge(self, judge: str, query: Query, ids: Sequence[str]) -> list[Verdict]:
-        """Say what the gold says."""
-        del judge, query
-        return [Verdict(p, "judged", probability=float(p in self.gold)) for p in ids]
-
-
 def load(library: Library, data: Path, start: str, least: int) -> list[Case]:
     """Return the questions on documents of at least so many pages."""
-    documents = {d.name: d for d in library.documents() if d.page_count >= least}
-    books: dict[str, tuple[dict[str, Page], dict[str, Any]]] = {}
     pipeline = recipe(start, DEPTH)
-    cases = []
-    for question in questions(data / "questions.jsonl"):
-        document = documents.get(question.document)
-        if document is None:
-            continue
-        found = library.search(question.text, documents=document.id, limit=DEPTH, pipeline=pipeline)
-        if document.id not in books:
-            channels = library._ready(pipeline)
-            pages = {page.id: page for page in library._catalogue.iterate(document.id)}
-            books[document.id] = (pages, dict(channels.neighbours(found.query, list(pages))))
-        gold = frozenset(page_id(document.id, number) for _, number in question.evidence)
-        cases.append(
-            Case(found.query, found, gold, document.id, document.page_count, *books[document.id])
-        )
-    return cases
+
+    def search(question: str, document: str) -> Ranking:
+        return library.search(question, documents=document, limit=DEPTH, pipeline=pipeline)
+
+    channels, documents = library._ready(pipeline), library.documents()
+    return load_cases(channels, documents, search, data, least=least)[0]
 
 
 @dataclass
@@ -117,12 +70,13 @@ class State:
 
 def states(case: Case, chances: Chances, rng: np.random.Generator, jitter: float) -> list[State]:
     """Walk through a case and return what it came to."""
-    frontier = Frontier(case.query.text, case.ranking.hits)
-    frontier.describe(case.pages(frontier.ids[:200]))
+    world = case.resources(GoldJudge())
+    frontier = Frontier(case.ranking.query.text, case.ranking.hits)
+    frontier.describe(world.pages(frontier.ids[:200]))
     vector = np.array([chances.weights.get(name, 0.0) for name in FEATURES])
     done: list[int] = []
     found: list[State] = []
-    steps = min(len(case.ranking.hits) - 1, max(3, math.ceil(0.3 * case.total)), max(STEPS) + 1)
+    steps = min(len(case.ranking.hits) - 1, max(3, math.ceil(0.3 * case.pages)), max(STEPS) + 1)
     for step in range(steps):
         features = frontier.features()
         left = np.ones(len(frontier), bool)
@@ -138,7 +92,7 @@ def states(case: Case, chances: Chances, rng: np.random.Generator, jitter: float
         done.append(row)
         page = frontier.ids[row]
         new = frontier.judged(page, float(gold[row]), case.edges.get(page, ()))
-        frontier.describe(case.book[p] for p in new if p in case.book)
+        frontier.describe(world.pages(new))
     return found
 
 
@@ -187,7 +141,13 @@ def scale(cases: Sequence[Case], chances: Chances) -> tuple[float, float, float,
     """Return how log chances become probabilities: a logistic regression on walks of the cases."""
     rows, gold = [], []
     for case in cases:
-        path = walking._Path(Walk(budget=1, batch=1), case.query, case.ranking, case)  # type: ignore[arg-type]
+        path = _Path(
+            Walk(budget=1, batch=1),
+            chances,
+            case.ranking.query,
+            case.ranking,
+            case.resources(GoldJudge()),
+        )
         for step in range(min(12, len(case.ranking.hits) - 1)):
             done = np.zeros(len(path.frontier), bool)
             done[list(path.verdicts)] = True
@@ -211,82 +171,33 @@ def scale(cases: Sequence[Case], chances: Chances) -> tuple[float, float, float,
     return tuple(np.round(best, 4).tolist())
 
 
-def recall(ranked: Sequence[str], gold: frozenset[str]) -> list[float]:
-    """Return recall@1, @3 and @5."""
-    return [len(gold & set(ranked[:k])) / len(gold) for k in (1, 3, 5)]
-
-
-def down(case: Case, budget: int) -> list[str]:
-    """Return the ranking after so many of its first pages were judged."""
-    ids = [hit.page for hit in case.ranking.hits]
-    first = ids[:budget]
-    good = [page for page in first if page in case.gold]
-    return good + ids[budget:] + [page for page in first if page not in case.gold]
-
-
-def walked(case: Case, budget: int, chances: Chances, batch: int = 1) -> list[str]:
-    """Return the ranking after a walk."""
-    walking.packaged = lambda: chances  # type: ignore[assignment]
-    stage = Walk(budget=budget, batch=batch)
-    ranking, _ = stage.run(case.query, case.ranking, case)  # type: ignore[arg-type]
-    return [hit.page for hit in ranking.hits]
-
-
-def compare(cases: Sequence[Case], chances: Chances, batch: int = 1) -> np.ndarray:
-    """Return gain over judging down, ``[cases, shares, 2, 3]``: walk and down, recall@1/3/5."""
-    rows = []
-    for case in cases:
-        budgets = [max(1, math.ceil(share * case.total)) for share in SHARES]
-        rows.append(
-            [
-                [
-                    recall(walked(case, b, chances, batch), case.gold),
-                    recall(down(case, b), case.gold),
-                ]
-                for b in budgets
-            ]
-        )
-    return np.array(rows)
-
-
-def intervals(values: np.ndarray, groups: Sequence[str]) -> np.ndarray:
-    """Return the 95 % interval of the mean, documents drawn with all their questions."""
-    names = sorted(set(groups))
-    index = np.array([names.index(group) for group in groups])
-    sums = np.zeros((len(names), *values.shape[1:]))
-    np.add.at(sums, index, values)
-    counts = np.bincount(index).astype(float)
-    draws = np.random.default_rng(0).integers(0, len(names), (4000, len(names)))
-    means = sums[draws].sum(1) / counts[draws].sum(1).reshape(-1, *[1] * (values.ndim - 1))
-    return np.asarray(np.percentile(means, [2.5, 97.5], axis=0))
+def halves(cases: Sequence[Case], divisions: int) -> Iterator[dict[str, Chances]]:
+    """Yield chances by document, fitted on the half of the documents that it is not in."""
+    names = sorted({case.document for case in cases})
+    rng = np.random.default_rng(1)
+    for _ in range(divisions):
+        half = set(rng.permutation(names)[: len(names) // 2])
+        fitted = {
+            side: fit([case for case in cases if (case.document in half) == side])
+            for side in (True, False)
+        }
+        yield {name: fitted[name not in half] for name in names}
 
 
 def report(cases: Sequence[Case], divisions: int, batch: int) -> None:
     """Print what weights fitted on one half of the documents do on the other."""
-    names = sorted({case.document for case in cases})
-    rng = np.random.default_rng(1)
-    tables = []
-    for _ in range(divisions):
-        half = set(rng.permutation(names)[: len(names) // 2])
-        table = np.zeros((len(cases), len(SHARES), 2, 3))
-        for side in (True, False):
-            chances = fit([case for case in cases if (case.document in half) == side])
-            rows = [n for n, case in enumerate(cases) if (case.document in half) != side]
-            table[rows] = compare([cases[n] for n in rows], chances, batch)
-        tables.append(table)
-    mean = np.mean(tables, axis=0)
-    low, high = intervals(mean[:, :, 0] - mean[:, :, 1], [case.document for case in cases])
-    print(f"{'judged':>8}{'':>12}{'recall@1':>20}{'recall@3':>20}{'recall@5':>20}")
-    for n, share in enumerate(SHARES):
-        for m, name in enumerate(("walk", "down")):
-            print(
-                f"{share:>8.0%}{name:>12}" + "".join(f"{v:>20.3f}" for v in mean[:, n, m].mean(0))
-            )
-        gain = (mean[:, n, 0] - mean[:, n, 1]).mean(0)
-        spans = [
-            f"{g:+.3f} ({a:+.3f}..{b:+.3f})" for g, a, b in zip(gain, low[n], high[n], strict=True)
-        ]
-        print(f"{share:>8.0%}{'gain':>12}" + "".join(f"{s:>20}" for s in spans))
+    for number, chances in enumerate(halves(cases, divisions), 1):
+        found = study(cases, [GoldJudge()], chances=chances, batch=batch)
+        print(f"division {number}")
+        for point in (point for points in found.values() for point in points):
+            print(line(point))
+
+
+def line(point: Point) -> str:
+    """Return a point of a curve as a line of text."""
+    budget = f"{point.judged if point.budget is None else point.budget:>6.1%}"
+    recall = "".join(f"{value:>8.3f}" for value in point.recall)
+    return f"{budget}{point.method:>14}{recall}   " + "  ".join(map(str, point.gain[1:2]))
 
 
 def main() -> None:

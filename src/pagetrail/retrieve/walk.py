@@ -159,8 +159,14 @@ class Walk(Transform):
         return [line]
 
     def run(self, query: Query, ranking: Ranking, resources: Resources) -> tuple[Ranking, Trace]:
+        return self.run_with(packaged(), query, ranking, resources)
+
+    def run_with(
+        self, chances: Chances, query: Query, ranking: Ranking, resources: Resources
+    ) -> tuple[Ranking, Trace]:
+        """Walk with chances other than those that come with the package, to study them."""
         started = time.perf_counter()
-        path = _Path(self, query, ranking, resources)
+        path = _Path(self, chances, query, ranking, resources)
         reason = path.go()
         visits = path.visits()
         if all(probability_of(visit.verdict) is None for visit in visits):
@@ -191,6 +197,7 @@ class _Path:
     """One walk in progress."""
 
     walk: Walk
+    how: Chances
     query: Query
     ranking: Ranking
     resources: Resources
@@ -271,7 +278,7 @@ class _Path:
         done = np.zeros(len(self.frontier), bool)
         done[list(self.verdicts)] = True
         found = max((p for p in map(probability_of, self.verdicts.values()) if p), default=0.0)
-        return packaged().of(self.frontier.features(), done, found)
+        return self.how.of(self.frontier.features(), done, found)
 
     def _ask(self, rows: list[int], chances: np.ndarray) -> None:
         ids = [self.frontier.ids[row] for row in rows]
