@@ -28,6 +28,8 @@ import pagetrail
 from pagetrail.evaluate.noise import GoldJudge
 from pagetrail.recipes import recipe
 from pagetrail.retrieve.frontier import FEATURES, Frontier
+from pagetrail.retrieve.fuse import fuse
+from pagetrail.retrieve.pipeline import Search
 from pagetrail.retrieve.walk import Chances, Walk, _Path
 from pagetrail.studying import load_cases, study
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from pagetrail import Library
     from pagetrail.evaluate.curves import Point
+    from pagetrail.retrieve.pipeline import Pipeline
     from pagetrail.studying import Case
     from pagetrail.types import Ranking
 
@@ -48,9 +51,16 @@ _JOINED = ("to_", "near", "several_near", "several_order")
 SLOT = 3  # pages that count: recall@3
 
 
+def ranking_of(start: str) -> Pipeline:
+    """Return the pipeline of a recipe, or of ``plain``: words and meaning without anything else."""
+    if start == "plain":
+        return fuse(Search("pages"), Search("blocks"), Search("dense"))
+    return recipe(start, DEPTH)
+
+
 def load(library: Library, data: Path, start: str, least: int) -> list[Case]:
     """Return the questions on documents of at least so many pages."""
-    pipeline = recipe(start, DEPTH)
+    pipeline = ranking_of(start)
 
     def search(question: str, document: str) -> Ranking:
         return library.search(question, documents=document, limit=DEPTH, pipeline=pipeline)
@@ -204,7 +214,9 @@ def main() -> None:
     """Fit, report, and write when asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, default=ROOT / ".bench" / "mmlongbench-dev")
-    parser.add_argument("--start", default="default", help="recipe whose ranking is walked")
+    parser.add_argument(
+        "--start", default="default", help="recipe whose ranking is walked, or plain"
+    )
     parser.add_argument("--least-pages", type=int, default=20)
     parser.add_argument("--divisions", type=int, default=3)
     parser.add_argument("--batch", type=int, default=1)
