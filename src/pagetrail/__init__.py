@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from .errors import PagetrailError
     from .library import AddedDocument, Finding, Library, open
     from .recipes import recipe
+    from .retrieve.beam import Beam
     from .retrieve.filter import Filter
     from .retrieve.fuse import fuse
+    from .retrieve.keep import Keep
     from .retrieve.pipeline import Pipeline, Search
     from .retrieve.rescore import Rescore
+    from .retrieve.walk import Walk
+    from .retrieve.weigh import Weigh
     from .types import (
         Answer,
         Block,
         Box,
         Citation,
         Document,
+        Edge,
         Hit,
         Page,
         Query,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
         Scope,
         Trace,
         Verdict,
+        Visit,
         Word,
     )
 
@@ -54,6 +60,8 @@ __all__ = [
     "Hit",
     "Ranking",
     "Verdict",
+    "Edge",
+    "Visit",
     "Explained",
     "Citation",
     "Answer",
@@ -64,6 +72,10 @@ __all__ = [
     "fuse",
     "Filter",
     "Rescore",
+    "Weigh",
+    "Walk",
+    "Beam",
+    "Keep",
     "recipe",
     # settings and errors
     "Settings",
@@ -76,12 +88,16 @@ _HOMES = {
     **dict.fromkeys(
         ("Document", "Page", "Block", "Word", "Box", "Query", "Scope", "Hit", "Ranking"), "types"
     ),
-    **dict.fromkeys(("Verdict", "Citation", "Answer", "Trace"), "types"),
+    **dict.fromkeys(("Verdict", "Edge", "Visit", "Citation", "Answer", "Trace"), "types"),
     "Explained": "asking",
     **dict.fromkeys(("Pipeline", "Search"), "retrieve.pipeline"),
     "fuse": "retrieve.fuse",
     "Filter": "retrieve.filter",
     "Rescore": "retrieve.rescore",
+    "Weigh": "retrieve.weigh",
+    "Walk": "retrieve.walk",
+    "Beam": "retrieve.beam",
+    "Keep": "retrieve.keep",
     "recipe": "recipes",
     **dict.fromkeys(("Settings", "load_settings"), "config"),
     "PagetrailError": "errors",

@@ -17,8 +17,8 @@ HEAVY = ("numpy", "onnxruntime", "PIL", "pypdfium2", "rapidocr", "tantivy", "tok
 PUBLIC = {
     "open", "Library", "AddedDocument", "Finding",
     "Document", "Page", "Block", "Word", "Box", "Query", "Scope",
-    "Hit", "Ranking", "Verdict", "Explained", "Citation", "Answer", "Trace",
-    "Pipeline", "Search", "fuse", "Filter", "Rescore", "recipe",
+    "Hit", "Ranking", "Verdict", "Edge", "Visit", "Explained", "Citation", "Answer", "Trace",
+    "Pipeline", "Search", "fuse", "Filter", "Rescore", "Weigh", "Walk", "Beam", "Keep", "recipe",
     "Settings", "load_settings", "PagetrailError",
 }  # fmt: skip
 
