@@ -11,6 +11,7 @@ grid was looked at before they were set, so figures on those questions are somew
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import NotFoundError, UsageError
@@ -26,8 +27,6 @@ from .retrieve.weigh import Weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from .retrieve.verdicts import Relevance
 
 __all__ = [
     "bm25",
@@ -221,35 +220,36 @@ def molorag(
         hops: Steps of the beam.
         top: Pages judged by ``mode=top``.
     """
-    _check("fidelity", fidelity, ("paper", "code", "fixed"))
     _check("mode", mode, ("base", "logic", "full", "top", "graph"))
-    found = Search(channel, depth=_WHOLE)
     if mode == "base":
         return Search(channel) % keep
-    fixed = fidelity == "fixed"
-    judge = judge or ("grade?molorag" if fidelity == "code" else "grade")
-    alpha = 0.5 if fidelity == "paper" else 0.4
-    floor = 0.3 if fidelity == "code" else 0.0
-    relevance: Relevance = "probability" if fixed else "grade"
+    stage = _molorag_stage(fidelity, channel, judge)
+    found = Search(channel, depth=_WHOLE)
     if mode in ("full", "top"):
         number = top if mode == "top" else 0
-        return found >> Weigh(judge, number, alpha, floor, relevance) % keep
-    beam = Beam(
-        judge,
-        width,
-        hops,
-        0.0 if mode == "logic" else alpha,
-        floor,
-        relevance,
+        rest = (stage.alpha, stage.floor, stage.relevance)
+        return found >> Weigh(stage.judge, number, *rest) % keep
+    alpha = 0.0 if mode == "logic" else stage.alpha
+    return found >> replace(stage, width=width, hops=hops, alpha=alpha) % keep
+
+
+def _molorag_stage(fidelity: Fidelity, channel: str, judge: str | None) -> Beam:
+    """Return the walk of MoLoRAG as one version of it has it."""
+    _check("fidelity", fidelity, ("paper", "code", "fixed"))
+    paper, code, fixed = (fidelity == name for name in ("paper", "code", "fixed"))
+    return Beam(
+        judge or ("grade?molorag" if code else "grade"),
+        alpha=0.5 if paper else 0.4,
+        floor=0.3 if code else 0.0,
+        relevance="probability" if fixed else "grade",
         channel=channel,
-        k=None if fidelity == "paper" else 5,
+        k=None if paper else 5,
         theta={"paper": 0.4, "code": 0.8, "fixed": None}[fidelity],
         degree=6.0 if fixed else None,
-        measure="product" if fidelity == "paper" else "cosine",
-        least=4 if fidelity == "code" else 1,
+        measure="product" if paper else "cosine",
+        least=4 if code else 1,
         rest="keep" if fixed else "drop",
     )
-    return found >> beam % keep
 
 
 def mdocagent(keep: int = 8, *, text: str = "dense", image: str = "colpali") -> Pipeline:

@@ -203,16 +203,8 @@ def load_cases(
             replays[document.id] = _replay(channels, document, ranking.query)
         shared = replays[document.id]
         gold = frozenset(page_id(document.id, page) for page in row["evidence_pages"])
-        case = Case(
-            str(row.get("id", number)),
-            ranking,
-            gold,
-            document.id,
-            document.page_count,
-            shared.edges,
-            shared,
-        )
-        cases.append(case)
+        place = (document.id, document.page_count)
+        cases.append(Case(str(row.get("id", number)), ranking, gold, *place, shared.edges, shared))
     return cases, skipped
 
 
