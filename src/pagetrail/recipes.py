@@ -221,9 +221,9 @@ def molorag(
         top: Pages judged by ``mode=top``.
     """
     _check("mode", mode, ("base", "logic", "full", "top", "graph"))
+    stage = _molorag_stage(fidelity, channel, judge)
     if mode == "base":
         return Search(channel) % keep
-    stage = _molorag_stage(fidelity, channel, judge)
     found = Search(channel, depth=_WHOLE)
     if mode in ("full", "top"):
         number = top if mode == "top" else 0
