@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from .retrieve.pipeline import Pipeline
     from .types import Document, Page
 
-__all__ = ["Encoded", "Explained", "find_document", "find_page", "make_query", "places_of"]
+__all__ = [
+    "Encoded",
+    "Explained",
+    "check_tags",
+    "find_document",
+    "find_page",
+    "make_query",
+    "places_of",
+    "several",
+]
 
 _LONGEST = 10_000  # characters of a question; some ways of reading it cost more than linear time
 
@@ -64,6 +73,17 @@ class Encoded:
     failed: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     pending: int = 0
+
+
+def several(values: str | Iterable[str]) -> list[str]:
+    """Return one value or many as a list: a string is one name, not its letters."""
+    return [values] if isinstance(values, str) else list(values)
+
+
+def check_tags(tags: Iterable[str]) -> None:
+    """Raise UsageError when a tag is empty."""
+    if any(not tag.strip() for tag in tags):
+        raise UsageError("a tag cannot be empty")
 
 
 def find_document(catalogue: Catalogue, name: str) -> Document:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from . import __version__
-from .asking import Encoded, Explained, find_document, find_page, make_query, places_of
+from .asking import (
+    Encoded,
+    Explained,
+    check_tags,
+    find_document,
+    find_page,
+    make_query,
+    places_of,
+    several,
+)
 from .config import Settings, load_settings, workers
 from .errors import (
     CorruptError,
@@ -41,6 +50,7 @@ if TYPE_CHECKING:
     from .channels import Channels
     from .encoding import Encoders
     from .estimating import Estimate
+    from .graph.shown import DocumentGraph
     from .index.folder import Folder
     from .index.registry import EncoderRecord
     from .judging import Judges
@@ -180,8 +190,8 @@ class Library:
         from .documents.worker import PoolLoader
 
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        tags, passwords = _several(tags), _several(passwords)
-        _check_tags(tags)
+        tags, passwords = several(tags), several(passwords)
+        check_tags(tags)
         for path in given:
             # An empty name, such as an unset variable, does not mean the current folder.
             if not os.fspath(path) or not os.path.lexists(path):
@@ -208,7 +218,7 @@ class Library:
             NotFoundError: A name is unknown; nothing is removed.
             UsageError: A name means several documents.
         """
-        found = list({d.id: d for d in map(self.document, _several(names))}.values())
+        found = list({d.id: d for d in map(self.document, several(names))}.values())
         with self._writing() as writing:
             writing.catalogue.remove_documents(document.id for document in found)
             writing.catch_up()
@@ -222,8 +232,8 @@ class Library:
         self, name: str, *, add: str | Iterable[str] = (), remove: str | Iterable[str] = ()
     ) -> Document:
         """Set and take away tags of a document and return it."""
-        add, remove = _several(add), _several(remove)
-        _check_tags([*add, *remove])
+        add, remove = several(add), several(remove)
+        check_tags([*add, *remove])
         document = self.document(name)
         if add or remove:
             with self._writing() as writing:
@@ -236,7 +246,7 @@ class Library:
         Raises:
             ScopeError: No document has such a tag.
         """
-        wanted = frozenset(_several(tags))
+        wanted = frozenset(several(tags))
         return self._catalogue.documents(Scope(tags=wanted) if wanted else None)
 
     def document(self, name: str) -> Document:
@@ -255,6 +265,19 @@ class Library:
             NotFoundError: The document has no such page, or that page could not be read.
         """
         return find_page(self._catalogue, self.document(name), number)
+
+    def graph(self, name: str) -> DocumentGraph:
+        """Return how a document's pages lead to one another and to other documents (docs/graph.md).
+
+        Raises:
+            NotFoundError: There is no such document, or none of its pages could be read.
+            UsageError: The name means several documents.
+        """
+        from .graphing import document_graph
+
+        document = self.document(name)
+        self._searching.catch_up(self._writing)
+        return document_graph(self._catalogue, document)
 
     # --- encoders ----------------------------------------------------------------------------
 
@@ -296,7 +319,7 @@ class Library:
                 text,
                 self._writing,
                 self._pictures,
-                passwords=_several(passwords),
+                passwords=several(passwords),
                 progress=progress,
             )
             for channel, text in wanted
@@ -435,16 +458,11 @@ class Library:
             trace=trace,
         )
 
-    def view(self, result: Ranking | Answer | Explained) -> dict[str, Any]:
+    def view(self, result: Ranking | Answer | Explained | DocumentGraph) -> dict[str, Any]:
         """Return a result in its JSON form (docs/cli.md), with paths and page numbers."""
-        from .views import answer_view, explained_view, ranking_view
+        from .views import result_view
 
-        if isinstance(result, Explained):
-            return explained_view(result, self._places(result.pages))
-        if isinstance(result, Ranking):
-            return ranking_view(result, self._places(h.page for h in result.hits))
-        cited = [c.page for c in result.citations]
-        return answer_view(result, self._places([*cited, *result.pages_considered]))
+        return result_view(result, self._places)
 
     # --- pictures ----------------------------------------------------------------------------
 
@@ -463,13 +481,13 @@ class Library:
             NotFoundError: The page is unknown, or its file is gone.
             DocumentError: The file changed since it was added, or cannot be read.
         """
-        return self._pictures.page(page, dpi=dpi, passwords=_several(passwords))
+        return self._pictures.page(page, dpi=dpi, passwords=several(passwords))
 
     def evidence_image(
         self, citation: Citation, *, dpi: int | None = None, passwords: str | Iterable[str] = ()
     ) -> Image:
         """Return the picture of a cited page with the citation's boxes, turned upright."""
-        return self._pictures.evidence(citation, dpi=dpi, passwords=_several(passwords))
+        return self._pictures.evidence(citation, dpi=dpi, passwords=several(passwords))
 
     # --- upkeep ------------------------------------------------------------------------------
 
@@ -539,11 +557,7 @@ class Library:
 
     def _ready(self, pipeline: Pipeline) -> Channels:
         """Return a pipeline's channels, checked, brought up to the catalogue where possible."""
-        if self._searching.behind():
-            # A writer is at work and will catch up itself, or was killed and we do it. Where
-            # neither holds (a read-only copy) what the index lacks is found by other channels.
-            with contextlib.suppress(LibraryError), self._writing() as writing:
-                writing.catch_up()
+        self._searching.catch_up(self._writing)
         return self._searching.channels(self._judges, pipeline)
 
     def _own(self, file: Path) -> bool:
@@ -567,21 +581,11 @@ class Library:
         image: bytes | None = None,
     ) -> Query:
         return make_query(
-            self._catalogue, question, _several(documents), frozenset(_several(tags)), image
+            self._catalogue, question, several(documents), frozenset(several(tags)), image
         )
 
     def _places(self, pages: Iterable[str]) -> dict[str, tuple[str, int, str | None]]:
         return places_of(self._catalogue, pages)
-
-
-def _several(values: str | Iterable[str]) -> list[str]:
-    """Return one value or many as a list: a string is one name, not its letters."""
-    return [values] if isinstance(values, str) else list(values)
-
-
-def _check_tags(tags: Iterable[str]) -> None:
-    if any(not tag.strip() for tag in tags):
-        raise UsageError("a tag cannot be empty")
 
 
 def ocr_reader() -> Any:

@@ -5,11 +5,13 @@ Part of the composition root, beside `writing`: that one changes a library, this
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .channels import Channels
 from .encoders.text import TextEncoder
+from .errors import LibraryError
 from .graph.connect import VERSION
 from .index.graph import PageGraph
 from .index.graph_writer import waiting
@@ -20,12 +22,13 @@ from .retrieve.names import NameIndex
 from .retrieve.pointers import PointerSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .encoding import Encoders
     from .index.catalogue import Catalogue
     from .judging import Judges
     from .retrieve.pipeline import Pipeline
+    from .writing import Writing
 
 __all__ = ["Searching"]
 
@@ -53,6 +56,14 @@ class Searching:
         """
         lacking = len(waiting(self._catalogue, VERSION, _FEW + 1))
         return self.words.behind(self._catalogue) or 0 < lacking <= _FEW
+
+    def catch_up(self, writing: Callable[[], Writing]) -> None:
+        """Bring what is behind up to the catalogue where possible, given a way to write."""
+        if self.behind():
+            # A writer is at work and will catch up itself, or was killed and we do it. Where
+            # neither holds (a read-only copy) what the index lacks is found by other channels.
+            with contextlib.suppress(LibraryError), writing() as opened:
+                opened.catch_up()
 
     def channels(self, judges: Judges, pipeline: Pipeline | None = None) -> Channels:
         """Return the channels and judges for one question, asked by a pipeline.

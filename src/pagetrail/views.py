@@ -11,12 +11,39 @@ from typing import TYPE_CHECKING, Any
 from .types import split_page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .asking import Explained
+    from .graph.shown import DocumentGraph, OuterEdge, ShownEdge
     from .types import Answer, Citation, Document, Hit, Page, Ranking, Verdict, Visit
 
-__all__ = ["answer_view", "document_view", "explained_view", "page_view", "ranking_view"]
+__all__ = [
+    "answer_view",
+    "document_view",
+    "explained_view",
+    "graph_view",
+    "page_view",
+    "ranking_view",
+    "result_view",
+]
+
+
+def result_view(
+    result: Ranking | Answer | Explained | DocumentGraph,
+    places: Callable[[Iterable[str]], Mapping[str, tuple[str, int, str | None]]],
+) -> dict[str, Any]:
+    """Return any result in its form; ``places`` gives path, number and label of pages by id."""
+    from .asking import Explained
+    from .types import Answer, Ranking
+
+    if isinstance(result, Explained):
+        return explained_view(result, places(result.pages))
+    if isinstance(result, Ranking):
+        return ranking_view(result, places(hit.page for hit in result.hits))
+    if isinstance(result, Answer):
+        cited = [citation.page for citation in result.citations]
+        return answer_view(result, places([*cited, *result.pages_considered]))
+    return graph_view(result)
 
 
 def _place(page: str, places: Mapping[str, tuple[str, int, str | None]]) -> dict[str, Any]:
@@ -192,3 +219,33 @@ def page_view(document: Document, page: Page) -> dict[str, Any]:
             for link in page.links
         ],
     }
+
+
+def graph_view(graph: DocumentGraph) -> dict[str, Any]:
+    """Return a document's page graph: pages, edges by page number, edges elsewhere, a summary."""
+    summary = graph.summary
+    return {
+        "document": graph.name,
+        "id": graph.id,
+        "joined": graph.joined,
+        "pages": [{"page": p.number, "label": p.label, "title": p.title} for p in graph.pages],
+        "edges": [
+            {"from": edge.source, "to": edge.target, **_edge_view(edge)} for edge in graph.edges
+        ],
+        "elsewhere": [
+            {"from": edge.source, "document": edge.name, "page": edge.page, **_edge_view(edge)}
+            for edge in graph.outer
+        ],
+        "summary": {
+            "pages": summary.pages,
+            "edges": dict(summary.kinds),
+            "elsewhere": summary.outer,
+            "mean_degree": round(summary.degree, 4),
+            "alone": summary.alone,
+            "components": summary.components,
+        },
+    }
+
+
+def _edge_view(edge: ShownEdge | OuterEdge) -> dict[str, Any]:
+    return {"kind": edge.kind, "weight": round(edge.weight, 4), "why": edge.why}

@@ -92,6 +92,15 @@ class PageGraph:
             found = self._edges(ways, view)
         return {page_id(document, split_key(key)[1]): edges for key, edges in found.items()}
 
+    def version(self, document: str) -> int:
+        """Return which version of the code joined a document's pages; 0 when none has yet."""
+        rows = self._catalogue.rows(
+            "SELECT version FROM graphs WHERE document = "
+            "(SELECT serial FROM documents WHERE id = ?)",
+            (document,),
+        )
+        return int(rows[0][0]) if rows else 0
+
     def _nodes(self, where: str, values: Sequence[object]) -> dict[int, PageNode]:
         rows = self._catalogue.rows(f"SELECT page, body FROM edges WHERE {where}", values)  # noqa: S608
         return {key: decode_node(split_key(key)[1], body) for key, body in rows}
