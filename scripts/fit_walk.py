@@ -27,19 +27,20 @@ from scipy.optimize import minimize
 import pagetrail
 from pagetrail.evaluate.noise import GoldJudge
 from pagetrail.recipes import recipe
+from pagetrail.replaying import load_cases
 from pagetrail.retrieve.frontier import FEATURES, Frontier
 from pagetrail.retrieve.fuse import fuse
 from pagetrail.retrieve.pipeline import Search
 from pagetrail.retrieve.walk import Chances, Walk, _Path
-from pagetrail.studying import load_cases, study
+from pagetrail.studying import curves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pagetrail import Library
     from pagetrail.evaluate.curves import Point
+    from pagetrail.replaying import Case
     from pagetrail.retrieve.pipeline import Pipeline
-    from pagetrail.studying import Case
     from pagetrail.types import Ranking
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,19 +107,19 @@ def states(case: Case, chances: Chances, rng: np.random.Generator, jitter: float
     return found
 
 
-def fit(cases: Sequence[Case]) -> Chances:
-    """Return chances fitted on some cases."""
+def fit(cases: Sequence[Case], only: Collection[str] = FEATURES) -> Chances:
+    """Return chances fitted on some cases, by some of the columns."""
     chances = Chances({"rank": -1.0})
     rng = np.random.default_rng(0)
     known: list[State] = []
     for number in range(ROUNDS):
         for case in cases:
             known += states(case, chances, rng, JITTER if number else 0.0)
-        chances = Chances(logit(known))
+        chances = Chances(logit(known, only))
     return Chances(chances.weights, scale(cases, chances))
 
 
-def logit(known: Sequence[State]) -> dict[str, float]:
+def logit(known: Sequence[State], only: Collection[str]) -> dict[str, float]:
     """Return the weights of the conditional logit."""
     table = np.concatenate([state.features for state in known])
     starts = np.cumsum([0, *(len(state.features) for state in known)])
@@ -140,11 +141,15 @@ def logit(known: Sequence[State]) -> dict[str, float]:
         return float(value), slope
 
     # Evidence on one page never makes the pages that it is joined to less likely.
-    bounds = [(0, None) if name.startswith(_JOINED) else (None, None) for name in FEATURES]
+    bounds = [_bounds(name) if name in only else (0.0, 0.0) for name in FEATURES]
     start = np.zeros(len(FEATURES))
     best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     raw = np.where(spread > 1e-9, best / np.where(spread > 1e-9, spread, 1.0), 0.0)
     return dict(zip(FEATURES, np.round(raw, 4).tolist(), strict=True))
+
+
+def _bounds(name: str) -> tuple[float | None, float | None]:
+    return (0.0 if name.startswith(_JOINED) else None), None
 
 
 def scale(cases: Sequence[Case], chances: Chances) -> tuple[float, float, float, float]:
@@ -197,7 +202,7 @@ def halves(cases: Sequence[Case], divisions: int) -> Iterator[dict[str, Chances]
 def report(cases: Sequence[Case], divisions: int, batch: int) -> None:
     """Print what weights fitted on one half of the documents do on the other."""
     for number, chances in enumerate(halves(cases, divisions), 1):
-        found = study(cases, [GoldJudge()], chances=chances, batch=batch)
+        found = curves(cases, [GoldJudge()], chances=chances, batch=batch)
         print(f"division {number}")
         for point in (point for points in found.values() for point in points):
             print(line(point))
@@ -228,10 +233,11 @@ def main() -> None:
         print(f"{len(cases)} questions on {len({c.document for c in cases})} documents")
         if options.divisions:
             report(cases, options.divisions, options.batch)
-        chances = fit(cases)
+        chances, plain = fit(cases), fit(cases, ["rank"])
     for name, weight in chances.weights.items():
         print(f"{name:<18}{weight:>9.3f}")
     print("scale", chances.scale)
+    print("by rank alone", plain.weights["rank"], plain.scale)
     if options.write:
         kept = {"weights": chances.weights, "scale": chances.scale}
         WEIGHTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Encoded",
     "Explained",
+    "check_paths",
     "check_tags",
     "find_document",
     "find_page",
@@ -78,6 +79,18 @@ class Encoded:
 def several(values: str | Iterable[str]) -> list[str]:
     """Return one value or many as a list: a string is one name, not its letters."""
     return [values] if isinstance(values, str) else list(values)
+
+
+def check_paths(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse a path that is not there.
+
+    Raises:
+        NotFoundError: It names nothing.
+    """
+    for path in paths:
+        # An empty name, such as an unset variable, does not mean the current folder.
+        if not os.fspath(path) or not os.path.lexists(path):
+            raise NotFoundError(f"{os.fspath(path)!r}: there is no such file or folder")
 
 
 def check_tags(tags: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from . import __version__
 from .asking import (
     Encoded,
     Explained,
+    check_paths,
     check_tags,
     find_document,
     find_page,
@@ -31,7 +32,6 @@ from .errors import (
     LockedError,
     MissingExtraError,
     ModelError,
-    NotFoundError,
     UsageError,
 )
 from .index.catalogue import Catalogue
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .retrieve.pipeline import Pipeline
     from .searching import Searching
     from .showing import PagePictures
+    from .studying import Study
     from .types import Citation, Document, Page
 
 __all__ = ["AddedDocument", "Explained", "Finding", "Library", "open"]
@@ -187,17 +188,15 @@ class Library:
             LockedError: Another process is writing to the library.
         """
         from .documents.load import find_files
+        from .documents.ocr import RapidReader
         from .documents.worker import PoolLoader
 
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         tags, passwords = several(tags), several(passwords)
         check_tags(tags)
-        for path in given:
-            # An empty name, such as an unset variable, does not mean the current folder.
-            if not os.fspath(path) or not os.path.lexists(path):
-                raise NotFoundError(f"{os.fspath(path)!r}: there is no such file or folder")
+        check_paths(given)
         documents = self.settings.documents
-        loader = PoolLoader(documents, ocr_reader if documents.ocr else None)
+        loader = PoolLoader(documents, RapidReader if documents.ocr else None)
         with self._writing() as writing:
             run = Ingest(
                 writing.catalogue,
@@ -464,6 +463,12 @@ class Library:
 
         return result_view(result, self._places)
 
+    def study(self, data: str | os.PathLike[str], **options: Any) -> Study:
+        """Replay labelled questions over the page graph; see `studying.study_library`."""
+        from .studying import study_library
+
+        return study_library(self, Path(data), **options)
+
     # --- pictures ----------------------------------------------------------------------------
 
     def page_image(
@@ -586,10 +591,3 @@ class Library:
 
     def _places(self, pages: Iterable[str]) -> dict[str, tuple[str, int, str | None]]:
         return places_of(self._catalogue, pages)
-
-
-def ocr_reader() -> Any:
-    """Make the OCR engine; a worker process calls this when a page first needs it."""
-    from .documents.ocr import RapidReader
-
-    return RapidReader()

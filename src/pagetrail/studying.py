@@ -7,121 +7,41 @@ ranked once; then each method walks that ranking, judged by the gold pages, with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, get_args
 
-from .edges import EdgeKind, Similarity
-from .errors import NotFoundError, UsageError
+from .edges import EdgeKind
+from .errors import UsageError
+from .evaluate.charts import aligned, curve_picture, curve_table, markdown, reach_table
 from .evaluate.curves import Outcome, Point, curve_points, recalls
+from .evaluate.noise import GoldJudge
 from .evaluate.reach import Reach, degrees, reach
+from .recipes import recipe
+from .replaying import load_cases
 from .retrieve.beam import Beam
+from .retrieve.filter import Filter
 from .retrieve.walk import Chances, Walk, packaged
-from .shallow import loads
-from .types import page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import TypeAlias
 
-    from .channels import Channels
-    from .evaluate.noise import GoldJudge
-    from .ports import Resources
-    from .retrieve.pipeline import Transform
-    from .types import Document, Edge, Page, Query, Ranking, Verdict
+    from .library import Library
+    from .replaying import AnyJudge, Case
+    from .retrieve.pipeline import Pipeline, Transform
+    from .types import Ranking
 
-    AnyJudge: TypeAlias = GoldJudge | str  # or the name of a judge of the library
-
-__all__ = ["SHARES", "Case", "Study", "beams", "down", "load_cases", "outcome", "study", "walking"]
+__all__ = ["SHARES", "Study", "beams", "curves", "reaches", "study_library"]
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Budgets of a study: shares of a document's pages."""
 
 BASELINE = "down"
 _ALL = 100_000  # pages of one document that are ranked
-_RANK_ONLY = Chances({"rank": -1.0})
-
-
-@dataclass
-class Replay:
-    """What a walk asks of `ports.Resources`: the library's pages and edges, and a study's judge."""
-
-    channels: Channels
-    query: Query
-    total: int
-    ask: Callable[[Query, Sequence[str]], Sequence[Verdict]]
-    edges: Mapping[str, Sequence[Edge]]
-    book: Mapping[str, Page]
-    alikes: dict[tuple[str, Similarity], Mapping[str, Sequence[Edge]]]
-
-    def page_total(self, query: Query) -> int:
-        """Return the pages of the document."""
-        del query
-        return self.total
-
-    def pages(self, ids: Sequence[str]) -> list[Page]:
-        """Return pages of the document."""
-        return [self.book[page] for page in ids]
-
-    def neighbours(self, query: Query, ids: Sequence[str]) -> dict[str, Sequence[Edge]]:
-        """Return the edges of pages."""
-        del query
-        return {page: self.edges.get(page, ()) for page in ids}
-
-    def alike(
-        self, rule: Similarity, query: Query, ids: Sequence[str]
-    ) -> Mapping[str, Sequence[Edge]]:
-        """Return the pages that are alike by a rule; found once per document."""
-        (document,) = query.scope.documents
-        key = (document, rule)
-        if key not in self.alikes:
-            self.alikes[key] = self.channels.alike(rule, query, list(self.book))
-        return {page: self.alikes[key].get(page, ()) for page in ids}
-
-    def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
-        """Return verdicts on pages, whatever judge a stage names."""
-        del judge
-        return self.ask(query, ids)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A labelled question with the ranking of its document's pages.
-
-    Attributes:
-        id: As in the file of questions.
-        ranking: All pages that the recipe ranks, best first.
-        gold: Ids of the pages that hold the evidence.
-        document: Id of the document.
-        pages: Pages of the document.
-        edges: Where its pages lead, within the document.
-    """
-
-    id: str
-    ranking: Ranking
-    gold: frozenset[str]
-    document: str
-    pages: int
-    edges: Mapping[str, Sequence[Edge]]
-    _replay: Replay
-
-    @property
-    def ids(self) -> list[str]:
-        """Ids of the ranked pages, best first."""
-        return [hit.page for hit in self.ranking.hits]
-
-    def resources(self, judge: AnyJudge) -> Resources:
-        """Return what a stage may ask when this judge answers."""
-
-        def ask(query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
-            if isinstance(judge, str):
-                return self._replay.channels.judge(judge, query, ids)
-            return [judge.verdict(self.id, page, gold=page in self.gold) for page in ids]
-
-        made: Any = replace(self._replay, ask=ask)  # walks use a part of the protocol
-        return made  # type: ignore[no-any-return]
+# Fitted as the walk's own (`scripts/fit_walk.py`), on the place in the ranking alone.
+_RANK_ONLY = Chances({"rank": -1.257}, (1.193, 1.0733, -1.7036, -0.1468))
 
 
 @dataclass
@@ -133,8 +53,9 @@ class Study:
         questions: Questions asked; on ``documents`` documents.
         skipped: Lines of the file that were left out, and why.
         points: Per judge (in words), recall against pages judged.
-        reaches: Per kind of edge, and for ``all``, what edges reach from the first three pages.
-        per_document: Per file name: pages, mean degree per kind, reach of all edges together.
+        reaches: Per kind of edge, and for groups of them, what they reach from the first pages.
+        per_document: Per file name: pages, questions, mean degree per kind, reach of all edges.
+        calls: Calls to chat models made for it.
     """
 
     recipe: str
@@ -143,8 +64,8 @@ class Study:
     skipped: list[str]
     points: dict[str, list[Point]] = field(default_factory=dict)
     reaches: dict[str, Reach] = field(default_factory=dict)
-    degree: dict[str, float] = field(default_factory=dict)
     per_document: dict[str, dict[str, Any]] = field(default_factory=dict)
+    calls: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it; the form is that of ``graph report --json`` (docs/cli.md)."""
@@ -153,114 +74,36 @@ class Study:
             "questions": self.questions,
             "documents": self.documents,
             "skipped": self.skipped,
+            "calls": self.calls,
             "curves": {judge: [p.as_json() for p in found] for judge, found in self.points.items()},
-            "degree": {kind: round(value, 3) for kind, value in self.degree.items()},
             "reach": {kind: found.as_json() for kind, found in self.reaches.items()},
             "per_document": self.per_document,
         }
 
+    def as_text(self) -> str:
+        """Return its tables for a terminal."""
+        return "\n\n".join(self._parts(aligned))
 
-# --- questions ------------------------------------------------------------------------------------
+    def as_markdown(self) -> str:
+        """Return its tables and pictures (`pictures`) as Markdown."""
+        title, *parts = self._parts(markdown)
+        shown = [f"![{judge}]({name})" for judge, name in self._files()]
+        return "\n\n".join(["# Page graph", title, *parts, *shown]) + "\n"
 
+    def pictures(self) -> dict[str, str]:
+        """Return the curves of each judge as an SVG picture, by file name."""
+        return {name: curve_picture(self.points[judge], judge) for judge, name in self._files()}
 
-def load_cases(
-    channels: Channels,
-    documents: Iterable[Document],
-    search: Callable[[str, str], Ranking],
-    data: Path,
-    *,
-    least: int = 20,
-) -> tuple[list[Case], list[str]]:
-    """Return the labelled questions of a folder, and which lines were left out and why.
+    def _parts(self, table: Callable[[list[list[str]]], str]) -> list[str]:
+        title = f"{self.questions} questions on {self.documents} documents, ranking: {self.recipe}"
+        parts = [title]
+        for judge, points in self.points.items():
+            parts += [f"Recall against pages judged, {judge}:", table(curve_table(points))]
+        reached = "Gold pages reached from the first three of the ranking:"
+        return [*parts, reached, table(reach_table(self.reaches))]
 
-    Args:
-        channels: Of the library.
-        documents: Of the library; those of the questions are found by file name.
-        search: Question and document id to the ranking of all its pages.
-        data: A folder with ``questions.jsonl``: per line ``id``, ``question``, ``doc`` (a file
-            name) and ``evidence_pages`` (1-based numbers); lines whose ``answerable`` or
-            ``pages_in_range`` is false are left out.
-        least: Documents of fewer pages are left out.
-
-    Raises:
-        NotFoundError: There is no such file.
-    """
-    file = data / "questions.jsonl"
-    if not file.is_file():
-        raise NotFoundError(f"{data} holds no questions.jsonl; see docs/measuring.md for its form")
-    named = {document.name: document for document in documents}
-    replays: dict[str, Replay] = {}
-    cases, skipped = [], []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            row = _read(line)
-            document = _document(row, named, least)
-        except UsageError as error:
-            skipped.append(f"line {number}: {error}")
-            continue
-        ranking = search(row["question"], document.id)
-        if document.id not in replays:
-            replays[document.id] = _replay(channels, document, ranking.query)
-        shared = replays[document.id]
-        gold = frozenset(page_id(document.id, page) for page in row["evidence_pages"])
-        place = (document.id, document.page_count)
-        cases.append(Case(str(row.get("id", number)), ranking, gold, *place, shared.edges, shared))
-    return cases, skipped
-
-
-def _read(line: str) -> dict[str, Any]:
-    """Return a line's object, checked.
-
-    Raises:
-        UsageError: It is left out; the message says why.
-    """
-    try:
-        row = loads(line)
-    except ValueError as error:
-        raise UsageError("it is not JSON") from error
-    if not isinstance(row, dict):
-        raise UsageError("it is not an object")
-    if not isinstance(row.get("question"), str) or not row["question"].strip():
-        raise UsageError("it has no question")
-    pages = row.get("evidence_pages", [])
-    if not isinstance(pages, list) or not all(type(page) is int for page in pages):
-        raise UsageError("evidence_pages is not a list of page numbers")
-    if not (pages and row.get("answerable", True) and row.get("pages_in_range", True)):
-        raise UsageError("it has no evidence to find")
-    return row
-
-
-def _document(row: Mapping[str, Any], named: Mapping[str, Document], least: int) -> Document:
-    """Return the document of a question.
-
-    Raises:
-        UsageError: It is left out; the message says why.
-    """
-    document = named.get(str(row.get("doc")))
-    if document is None:
-        raise UsageError(f"{row.get('doc')!r} is not in the library")
-    if document.page_count < least:
-        raise UsageError(f"{document.name} has {document.page_count} pages, fewer than {least}")
-    beyond = [page for page in row["evidence_pages"] if not 1 <= page <= document.page_count]
-    if beyond:
-        raise UsageError(f"{document.name} has no page {beyond[0]}")
-    return document
-
-
-def _replay(channels: Channels, document: Document, query: Query) -> Replay:
-    ids = [page_id(document.id, number + 1) for number in range(document.page_count)]
-    ids = [page for page in ids if page not in _failed(document)]
-    edges = channels.neighbours(query, ids)
-    book = dict(zip(ids, channels.pages(ids), strict=True))
-    return Replay(channels, query, document.page_count, _unasked, edges, book, {})
-
-
-def _failed(document: Document) -> frozenset[str]:
-    return frozenset(page_id(document.id, number) for number in document.pages_failed)
-
-
-def _unasked(query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
-    raise UsageError(f"nobody judges the {len(ids)} pages for {query.text!r} yet")
+    def _files(self) -> list[tuple[str, str]]:
+        return [(judge, f"curves-{n}.svg") for n, judge in enumerate(self.points, 1)]
 
 
 # --- methods --------------------------------------------------------------------------------------
@@ -298,7 +141,71 @@ def beams(channel: str) -> dict[str, Beam]:
 # --- the study ------------------------------------------------------------------------------------
 
 
-def study(
+def study_library(
+    library: Library,
+    data: Path,
+    *,
+    pipeline: Pipeline | str = "default",
+    judge: str | None = None,
+    off: float = 0.15,
+    failed: float = 0.05,
+    least: int = 20,
+    shares: Sequence[float] = SHARES,
+    channel: str = "dense",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Study:
+    """Replay the labelled questions of a folder over a library.
+
+    Args:
+        library: Holds the documents of the questions, by file name.
+        data: See `replaying.load_cases`.
+        pipeline: Whose ranking is walked.
+        judge: A judge of the library to ask as well, about up to every page of every document.
+        off: Share of wrong grades of the judge that errs, see `evaluate.noise.GoldJudge`.
+        failed: Share of its verdicts that do not come.
+        least: Documents of fewer pages are left out.
+        shares: Budgets, as shares of a document's pages.
+        channel: Vectors that the published beam walks along.
+        progress: Called with questions done, questions to do, and who judges.
+
+    Raises:
+        NotFoundError: There is no file of questions, no such channel or judge.
+        UsageError: None of the questions can be asked of this library; a rate is out of range.
+    """
+    whole = recipe(pipeline, _ALL) if isinstance(pipeline, str) else pipeline
+    judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off, failed), *([judge] if judge else [])]
+    cases, skipped = _cases(library, whole, judge, data, least)
+    names = {document.id: document.name for document in library.documents()}
+    before = library.models.usage.calls
+    return Study(
+        recipe=str(pipeline),
+        questions=len(cases),
+        documents=len({case.document for case in cases}),
+        skipped=skipped,
+        points=curves(cases, judges, shares=shares, channel=channel, tick=progress),
+        reaches=reaches(cases),
+        per_document=by_document(cases, names),
+        calls=library.models.usage.calls - before,
+    )
+
+
+def _cases(
+    library: Library, pipeline: Pipeline, judge: str | None, data: Path, least: int
+) -> tuple[list[Case], list[str]]:
+    # A filter asks the judge, so that one that is not there is found before anything is done.
+    channels = library._ready(pipeline if judge is None else pipeline >> Filter(judge))
+
+    def search(question: str, document: str) -> Ranking:
+        return library.search(question, documents=document, limit=_ALL, pipeline=pipeline)
+
+    cases, skipped = load_cases(channels, library.documents(), search, data, least=least)
+    if not cases:
+        reason = f"; {skipped[0]}" if skipped else ""
+        raise UsageError(f"no question of {data} can be asked of this library{reason}")
+    return cases, skipped
+
+
+def curves(
     cases: Sequence[Case],
     judges: Sequence[AnyJudge],
     *,
@@ -314,7 +221,7 @@ def study(
         cases: From `load_cases`.
         judges: Who judges.
         chances: What the walk goes by, per document id; as packaged when not given.
-        shares: Budgets.
+        shares: Budgets, as shares of a document's pages.
         channel: Vectors that the published beam walks along.
         batch: Pages that our walk judges at a time.
         tick: Called with questions done, questions to do, and the judge.
@@ -327,8 +234,8 @@ def study(
             if tick is not None:
                 tick(done, len(cases), str(judge))
             how = packaged() if chances is None else chances[case.document]
-            for (name, share), method in _methods(how, shares, channel, batch):
-                found.setdefault((name, share), []).append(method(case, judge))
+            for key, method in _methods(how, shares, channel, batch):
+                found.setdefault(key, []).append(method(case, judge))
         points[str(judge)] = curve_points(found, clusters, BASELINE)
     return points
 

@@ -1,0 +1,90 @@
+"""The command that studies the page graph on labelled questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import UsageError
+from .app import JsonOption, LibraryOption, RecipeOption, library_at
+from .graph import graph_app
+from .output import clean, data, progress, say, tell
+
+if TYPE_CHECKING:
+    from ..studying import Study
+
+__all__ = ["report"]
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        readable=False,
+        help="Write report.json, report.md and a picture per judge here.",
+    ),
+]
+
+
+@graph_app.command()
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A folder with questions.jsonl.", readable=False)
+    ],
+    library: LibraryOption = None,
+    recipe: RecipeOption = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="JUDGE", help="Let this judge of the library judge too."),
+    ] = None,
+    off: Annotated[
+        float, typer.Option(help="Share of wrong grades of the judge that errs.", min=0, max=1)
+    ] = 0.15,
+    failed: Annotated[
+        float, typer.Option(help="Share of its verdicts that fail.", min=0, max=1)
+    ] = 0.05,
+    channel: Annotated[
+        str, typer.Option(help="Vectors that the published beam walks along.", metavar="CHANNEL")
+    ] = "dense",
+    least: Annotated[
+        int, typer.Option("--least-pages", min=1, help="Leave shorter documents out.")
+    ] = 20,
+    output: OutputOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Study walks on labelled questions: what edges reach, and what judged pages buy."""
+    with library_at(library) as target, progress(enabled=True) as tick:
+        study = target.study(
+            folder,
+            pipeline=recipe or "default",
+            judge=judge,
+            off=off,
+            failed=failed,
+            least=least,
+            channel=channel,
+            progress=tick,
+        )
+    data(study.as_json()) if as_json else tell(clean(study.as_text()))
+    if study.skipped:
+        say(f"{len(study.skipped)} lines were left out, the first: {study.skipped[0]}")
+    if output is not None:
+        _write(study, output)
+
+
+def _write(study: Study, folder: Path) -> None:
+    content = {
+        "report.json": json.dumps(study.as_json(), indent=1, ensure_ascii=False) + "\n",
+        "report.md": study.as_markdown(),
+        **study.pictures(),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in content.items():
+            (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    say(f"wrote {', '.join(content)} to {folder}")
