@@ -7,7 +7,7 @@ ranked once; then each method walks that ranking, judged by the gold pages, with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, get_args
@@ -110,7 +110,9 @@ class Study:
 
 
 def outcome(case: Case, stage: Transform, judge: AnyJudge) -> Outcome:
-    """Return what a stage does for a question."""
+    """Return what a stage does for a question; judges of a library need not give grades."""
+    if isinstance(judge, str) and isinstance(stage, Beam):
+        stage = replace(stage, relevance="probability")
     ranking, trace = stage.run(case.ranking.query, case.ranking, case.resources(judge))
     judged = sum(len(step.visits) for step in trace.steps)
     return Outcome(judged, case.pages, recalls([hit.page for hit in ranking.hits], case.gold))
