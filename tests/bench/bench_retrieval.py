@@ -138,6 +138,7 @@ def main() -> None:
             "questions-ohr": questions(data / "questions-ohr.jsonl"),
         }
         sets["image-only evidence"] = [q for q in sets["questions"] if q.image_only]
+        sets["several pages"] = [q for q in sets["questions"] if len(q.evidence) > 1]
         for alone in (True, False):
             protocol = "in the document" if alone else "in the corpus"
             for name, asked in sets.items():
