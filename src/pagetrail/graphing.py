@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from .errors import NotFoundError, UsageError
 from .graph.connect import VERSION
+from .graph.graphml import graphml
 from .graph.shown import show_graph
+from .graph.svg import svg
 from .graph.text import graph_lines
 from .index.graph import PageGraph
 from .index.keys import split_key
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "document_graph", "export"]
 
-EXPORTS = ("text", "json")
+EXPORTS = ("text", "json", "graphml", "svg")
 """Formats of `export`."""
 
 
@@ -63,4 +65,8 @@ def export(graph: DocumentGraph, form: str) -> str:
         return "".join(text.replace("\n", "\\n") + "\n" for text in graph_lines(graph))
     if form == "json":
         return json.dumps(graph_view(graph), ensure_ascii=False) + "\n"
+    if form == "graphml":
+        return graphml(graph)
+    if form == "svg":
+        return svg(graph)
     raise UsageError(f"no format {form!r}; there are {', '.join(EXPORTS)}")

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -100,13 +101,24 @@ def test_a_wrong_call_is_one_clear_line(pagetrail, library, args, said):
 
 
 def test_files_have_what_would_be_printed(pagetrail, library, tmp_path):
-    for name, form in (("g.json", "json"), ("g.TXT", "text"), ("g", "json")):
+    files = {"g.json": "json", "g.TXT": "text", "g.graphml": "graphml", "g.svg": "svg", "g": "svg"}
+    for name, form in files.items():
         printed = pagetrail("graph", "show", "report.pdf", "--format", form).out
         extra = () if "." in name else ("--format", form)
         result = pagetrail("graph", "show", "report.pdf", "-o", tmp_path / name, *extra)
         assert (result.code, result.out) == (0, "")
         assert result.err == f"wrote {tmp_path / name}\n"
         assert (tmp_path / name).read_text() == printed
+
+
+def test_pictures_and_graphml_go_to_stdout_whole(pagetrail, library):
+    for form, tag in (("svg", "svg"), ("graphml", "graphml")):
+        result = pagetrail("graph", "show", "report.pdf", "--format", form, "--kind", "reference")
+        assert (result.code, result.err) == (0, "")
+        root = ET.fromstring(result.out)
+        assert root.tag.endswith("}" + tag)
+        assert "see Table" in result.out
+        assert "the next page" not in result.out
 
 
 def test_names_that_are_no_text_are_printed(pagetrail, tmp_path):
@@ -118,6 +130,10 @@ def test_names_that_are_no_text_are_printed(pagetrail, tmp_path):
     text = pagetrail("graph", "show", odd).out
     assert text.splitlines()[0] == str(tmp_path) + "/bad\\x1b[31m\\nname\\xe9.md"
     assert "\x1b" not in text
+    for form in ("svg", "graphml"):
+        drawn = pagetrail("graph", "show", odd, "--format", form).out
+        assert "\x1b" not in drawn
+        ET.fromstring(drawn)
 
 
 def test_what_waits_for_its_edges_gets_them(pagetrail, library, monkeypatch):
