@@ -12,7 +12,7 @@ from ..errors import UsageError
 from .app import JsonOption, LibraryOption, app, library_at
 from .output import clean, say
 
-__all__ = ["show"]
+__all__ = ["graph_app", "show"]
 
 graph_app = typer.Typer(help="See how pages lead to one another.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")

@@ -68,9 +68,11 @@ _DRAWN: tuple[EdgeKind, ...] = (
     "next", "similar", "section", "shared", "twin", "link", "parent", "continues", "reference",
 )  # fmt: skip
 
+# The tip has a colour of its own for programs that bring no rules into a marker.
 _TIP = (
     '<marker id="pagetrail-tip" viewBox="0 0 6 6" refX="6" refY="3" markerUnits="userSpaceOnUse" '
-    'markerWidth="7" markerHeight="7" orient="auto"><path class="stop" d="M0 0L6 3L0 6z"/></marker>'
+    'markerWidth="7" markerHeight="7" orient="auto"><path class="stop" fill="#7d8590" '
+    'd="M0 0L6 3L0 6z"/></marker>'
 )
 
 
