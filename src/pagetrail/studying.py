@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .library import Library
     from .replaying import AnyJudge, Case
     from .retrieve.pipeline import Pipeline, Transform
-    from .types import Ranking
+    from .types import Ranking, Trace
 
 __all__ = ["SHARES", "Study", "beams", "curves", "reaches", "study_library"]
 
@@ -113,17 +113,22 @@ def outcome(case: Case, stage: Transform, judge: AnyJudge) -> Outcome:
     """Return what a stage does for a question; judges of a library need not give grades."""
     if isinstance(judge, str) and isinstance(stage, Beam):
         stage = replace(stage, relevance="probability")
-    ranking, trace = stage.run(case.ranking.query, case.ranking, case.resources(judge))
-    judged = sum(len(step.visits) for step in trace.steps)
-    return Outcome(judged, case.pages, recalls([hit.page for hit in ranking.hits], case.gold))
+    world = case.resources(judge)
+    return _outcome(case, *stage.run(case.ranking.query, case.ranking, world))
 
 
 def walking(case: Case, budget: int, judge: AnyJudge, chances: Chances, batch: int = 1) -> Outcome:
     """Return what our walk does with a budget of pages."""
     stage = Walk(budget=budget, batch=batch)
-    found = stage.run_with(chances, case.ranking.query, case.ranking, case.resources(judge))
-    judged = sum(len(step.visits) for step in found[1].steps)
-    return Outcome(judged, case.pages, recalls([hit.page for hit in found[0].hits], case.gold))
+    world = case.resources(judge)
+    return _outcome(case, *stage.run_with(chances, case.ranking.query, case.ranking, world))
+
+
+def _outcome(case: Case, ranking: Ranking, trace: Trace) -> Outcome:
+    judged = {visit.page for step in trace.steps for visit in step.visits}
+    ranked = [hit.page for hit in ranking.hits]
+    seen = [page for page in ranked if page in judged]
+    return Outcome(len(judged), case.pages, recalls(ranked, case.gold), recalls(seen, case.gold))
 
 
 def down(case: Case, budget: int, judge: AnyJudge) -> Outcome:

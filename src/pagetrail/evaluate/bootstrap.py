@@ -23,6 +23,11 @@ class Interval:
     low: float
     high: float
 
+    def as_json(self) -> dict[str, float]:
+        """Return the three numbers, rounded."""
+        named = {"mean": self.mean, "low": self.low, "high": self.high}
+        return {name: round(value, 4) for name, value in named.items()}
+
     def __str__(self) -> str:
         return f"{self.mean:+.3f} ({self.low:+.3f}..{self.high:+.3f})"
 

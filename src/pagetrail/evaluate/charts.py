@@ -22,18 +22,24 @@ _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 def curve_table(points: Sequence[Point], depth: int = 3) -> list[list[str]]:
-    """Return rows of text, the first one the header: budget, method, pages judged, recalls, gain.
+    """Return rows of text, the first one the header: budget, method, pages judged, recalls, gain,
+    and the recall of the pages judged alone with its gain.
 
     Args:
         points: From `curves.curve_points`.
         depth: Of the recall whose gain is told.
     """
-    rows = [["budget", "method", "judged", *(f"recall@{k}" for k in DEPTHS), f"gain @{depth}"]]
+    place = DEPTHS.index(depth)
+    named = [f"recall@{k}" for k in DEPTHS]
+    rows = [
+        ["budget", "method", "judged", *named, f"gain @{depth}", f"judged only @{depth}", "gain"]
+    ]
     for point in points:
-        gain = str(point.gain[DEPTHS.index(depth)]) if point.gain else ""
+        gain, more = (str(g[place]) if g else "" for g in (point.gain, point.seen_gain))
         budget = "own" if point.budget is None else f"{point.budget:.0%}"
         recall = (f"{value:.3f}" for value in point.recall)
-        rows.append([budget, point.method, f"{point.judged:.1%}", *recall, gain])
+        seen = f"{point.seen[place]:.3f}"
+        rows.append([budget, point.method, f"{point.judged:.1%}", *recall, gain, seen, more])
     return rows
 
 

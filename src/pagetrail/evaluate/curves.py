@@ -28,11 +28,19 @@ def recalls(ranked: Sequence[str], gold: Collection[str]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one method did for one question: pages judged, out of how many, and `recalls`."""
+    """What one method did for one question.
+
+    Attributes:
+        judged: Pages judged.
+        pages: Pages of the document.
+        recall: `recalls` of the ranking that it hands on.
+        seen: `recalls` of the pages that were judged alone, in that order.
+    """
 
     judged: int
     pages: int
     recall: tuple[float, ...]
+    seen: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,19 @@ class Point:
         budget: The share of pages it may judge, 0..1; None for a method with a budget of its own.
         judged: The share of pages it judged, mean over questions, 0..1.
         recall: Mean recall per depth of `DEPTHS`.
-        gain: Per depth, the paired difference to the baseline at the same budget; empty for the
-            baseline itself and where it has no such budget.
+        seen: The same of the pages that were judged alone: what is not judged counts as not found.
+        gain: Per depth, the paired difference of ``recall`` to the baseline at the same budget;
+            empty for the baseline itself and where it has no such budget.
+        seen_gain: The same of ``seen``.
     """
 
     method: str
     budget: float | None
     judged: float
     recall: tuple[float, ...]
+    seen: tuple[float, ...]
     gain: tuple[Interval, ...] = ()
+    seen_gain: tuple[Interval, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return the point with its depths named."""
@@ -62,9 +74,10 @@ class Point:
             "budget": self.budget,
             "judged": round(self.judged, 4),
             **{n: round(v, 4) for n, v in zip(named, self.recall, strict=True)},
-            "gain": {
-                name: {"mean": round(g.mean, 4), "low": round(g.low, 4), "high": round(g.high, 4)}
-                for name, g in zip(named, self.gain, strict=False)
+            "gain": {n: g.as_json() for n, g in zip(named, self.gain, strict=False)},
+            "judged_only": {n: round(v, 4) for n, v in zip(named, self.seen, strict=True)},
+            "judged_only_gain": {
+                n: g.as_json() for n, g in zip(named, self.seen_gain, strict=False)
             },
         }
 
@@ -83,12 +96,22 @@ def curve_points(
     """
     points = []
     for (method, budget), found in outcomes.items():
-        recall = np.array([outcome.recall for outcome in found])
         judged = float(np.mean([outcome.judged / max(1, outcome.pages) for outcome in found]))
+        recall = np.array([outcome.recall for outcome in found])
+        seen = np.array([outcome.seen for outcome in found])
         gain: tuple[Interval, ...] = ()
+        seen_gain: tuple[Interval, ...] = ()
         if method != baseline and (baseline, budget) in outcomes:
-            other = np.array([outcome.recall for outcome in outcomes[baseline, budget]])
-            gain = tuple(interval(column, clusters) for column in (recall - other).T)
-        means = tuple(float(value) for value in recall.mean(0))
-        points.append(Point(method, budget, judged, means, gain))
+            other = outcomes[baseline, budget]
+            gain = _gains(recall, np.array([outcome.recall for outcome in other]), clusters)
+            seen_gain = _gains(seen, np.array([outcome.seen for outcome in other]), clusters)
+        points.append(Point(method, budget, judged, _means(recall), _means(seen), gain, seen_gain))
     return points
+
+
+def _means(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(value) for value in values.mean(0))
+
+
+def _gains(values: np.ndarray, others: np.ndarray, clusters: Sequence[str]) -> tuple[Interval, ...]:
+    return tuple(interval(column, clusters) for column in (values - others).T)
