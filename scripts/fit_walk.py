@@ -212,7 +212,9 @@ def line(point: Point) -> str:
     """Return a point of a curve as a line of text."""
     budget = f"{point.judged if point.budget is None else point.budget:>6.1%}"
     recall = "".join(f"{value:>8.3f}" for value in point.recall)
-    return f"{budget}{point.method:>14}{recall}   " + "  ".join(map(str, (*point.gain[1:2], *point.seen_gain[1:2])))
+    return f"{budget}{point.method:>14}{recall}   " + "  ".join(
+        map(str, (*point.gain[1:2], *point.seen_gain[1:2]))
+    )
 
 
 def main() -> None:
