@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
@@ -18,6 +19,11 @@ __all__ = ["aligned", "curve_picture", "curve_table", "markdown", "reach_table"]
 _WIDTH, _HEIGHT = 560, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 40, 60
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#5d8aa8")
+# Dark first: a program that takes every rule for one that holds lets the last one win.
+_STYLE = (
+    "@media(prefers-color-scheme:dark){svg .ground{fill:#16181c}svg .words{fill:#e6e8eb}"
+    "svg .grid{stroke:#3d444d}}.ground{fill:#fff}.words{fill:#1f2328}.grid{stroke:#d0d7de}"
+)
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
@@ -101,26 +107,20 @@ def curve_picture(points: Sequence[Point], title: str, depth: int = 3) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         'font-family="sans-serif" font-size="12">'
-        f"<title>{escape(title)}</title><style>.ground{{fill:#fff}}text{{fill:#1f2328}}"
-        ".grid{stroke:#d0d7de}@media(prefers-color-scheme:dark){.ground{fill:#16181c}"
-        "text{fill:#e6e8eb}.grid{stroke:#3d444d}}</style>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style>"
         '<rect class="ground" width="100%" height="100%"/>'
-        f'<text x="{_LEFT}" y="22" font-size="14">{escape(title)}</text>'
+        f'<text class="words" x="{_LEFT}" y="22" font-size="14">{escape(title)}</text>'
     )
     parts = [head]
     for tick in range(round((high - low) / step) + 1):
         x, y = at(0, low + tick * step)
         parts.append(f'<path class="grid" d="M{x} {y}H{_WIDTH - _RIGHT}"/>')
-        parts.append(
-            f'<text x="{x - 8}" y="{y + 4}" text-anchor="end">{low + tick * step:.2f}</text>'
-        )
+        parts.append(_words(x - 8, y + 4, f"{low + tick * step:.2f}", "end"))
     for share in (0, 0.25, 0.5, 0.75, 1):
         x, y = at(share, low)
-        parts.append(f'<text x="{x}" y="{y + 18}" text-anchor="middle">{share:.0%}</text>')
+        parts.append(_words(x, y + 18, f"{share:.0%}", "middle"))
     x, y = at(0.5, low)
-    parts.append(
-        f'<text x="{x}" y="{y + 36}" text-anchor="middle">pages judged; recall@{depth}</text>'
-    )
+    parts.append(_words(x, y + 36, f"pages judged; recall@{depth}", "middle"))
     for index, (method, found) in enumerate(lines.items()):
         spots = [at(*spot) for spot in sorted(found)]
         parts += _line(method, spots, index, _HEIGHT - _BOTTOM - 18 * (len(lines) - index))
@@ -135,13 +135,17 @@ def _line(method: str, spots: list[tuple[float, float]], index: int, legend: int
         f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>',
         *(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{colour}"/>' for x, y in spots),
         f'<circle cx="{mark}" cy="{legend}" r="4" fill="{colour}"/>',
-        f'<text x="{mark + 10}" y="{legend + 4}">{escape(method)}</text>',
+        _words(mark + 10, legend + 4, method),
     ]
+
+
+def _words(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text class="words" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def _range(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the ends of an axis and the step between its marks, six steps at most."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     step = next((s for s in _STEPS if (high - low) / s <= 5), 0.2)
-    first, last = int(low / step + 1e-9), -int(-high / step + 1e-9)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return first * step, max(last, first + 1) * step, step
