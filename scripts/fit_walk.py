@@ -1,8 +1,11 @@
 """Fit the chances by which a walk chooses pages, and report what they do on documents held out.
 
-Run: ``PAGETRAIL_DATA=... python scripts/fit_walk.py --library DIR [--start RECIPE] [--write]``; DIR
+Run: ``PAGETRAIL_DATA=... python scripts/fit_walk.py --library DIR [--start RANKING] [--write]``; DIR
 is a library of the development documents. Every answerable question is asked within its document,
 of at least ``--least-pages`` pages; a perfect judge (the gold pages) answers the walk.
+
+The same questions are learnt from with the rankings of four recipes: what an edge is worth should
+not depend on who found the first pages.
 
 The choice of a page is a conditional logit fitted by penalised likelihood (L2) on states that the
 walk itself comes to: at each of them, the chance that the softmax gives to any page with evidence
@@ -35,7 +38,7 @@ from pagetrail.retrieve.walk import Chances, Walk, _Path
 from pagetrail.studying import curves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pagetrail import Library
     from pagetrail.evaluate.curves import Point
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 WEIGHTS = ROOT / "src" / "pagetrail" / "retrieve" / "walk.json"
 DEPTH = 100_000
+STARTS = ("default", "plain", "bm25", "dense")
 RIDGE, ROUNDS, JITTER = 0.2, 3, 0.5
 STEPS = frozenset({*range(7), 8, 10, 12, 16, 20, 24, 32})  # steps of a walk that are learnt from
 _JOINED = ("to_", "near", "several_near", "several_order")
@@ -186,8 +190,19 @@ def scale(cases: Sequence[Case], chances: Chances) -> tuple[float, float, float,
     return tuple(np.round(best, 4).tolist())
 
 
-def halves(cases: Sequence[Case], divisions: int) -> Iterator[dict[str, Chances]]:
-    """Yield chances by document, fitted on the half of the documents that it is not in."""
+def load_all(library: Library, data: Path, least: int) -> dict[str, list[Case]]:
+    """Return the questions with the ranking of each of `STARTS`."""
+    return {start: load(library, data, start, least) for start in STARTS}
+
+
+def halves(known: Mapping[str, Sequence[Case]], divisions: int) -> Iterator[dict[str, Chances]]:
+    """Yield chances by document, fitted on the half of the documents that it is not in.
+
+    Args:
+        known: From `load_all`; all rankings are learnt from.
+        divisions: How many times the documents are divided.
+    """
+    cases = [case for found in known.values() for case in found]
     names = sorted({case.document for case in cases})
     rng = np.random.default_rng(1)
     for _ in range(divisions):
@@ -199,9 +214,10 @@ def halves(cases: Sequence[Case], divisions: int) -> Iterator[dict[str, Chances]
         yield {name: fitted[name not in half] for name in names}
 
 
-def report(cases: Sequence[Case], divisions: int, batch: int) -> None:
+def report(known: Mapping[str, Sequence[Case]], start: str, divisions: int, batch: int) -> None:
     """Print what weights fitted on one half of the documents do on the other."""
-    for number, chances in enumerate(halves(cases, divisions), 1):
+    cases = known[start]
+    for number, chances in enumerate(halves(known, divisions), 1):
         found = curves(cases, [GoldJudge()], chances=chances, batch=batch)
         print(f"division {number}")
         for point in (point for points in found.values() for point in points):
@@ -222,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, default=ROOT / ".bench" / "mmlongbench-dev")
     parser.add_argument(
-        "--start", default="default", help="recipe whose ranking is walked, or plain"
+        "--start", default="default", choices=STARTS, help="ranking that is walked in the report"
     )
     parser.add_argument("--least-pages", type=int, default=20)
     parser.add_argument("--divisions", type=int, default=3)
@@ -231,11 +247,13 @@ def main() -> None:
     options = parser.parse_args()
     data = Path(os.environ["PAGETRAIL_DATA"]) / "mmlongbench-dev"
     with pagetrail.open(options.library) as library:
-        cases = load(library, data, options.start, options.least_pages)
+        known = load_all(library, data, options.least_pages)
+        cases = known[options.start]
         print(f"{len(cases)} questions on {len({c.document for c in cases})} documents")
         if options.divisions:
-            report(cases, options.divisions, options.batch)
-        chances, plain = fit(cases), fit(cases, ["rank"])
+            report(known, options.start, options.divisions, options.batch)
+        chances = fit([case for found in known.values() for case in found])
+        plain = fit(cases, ["rank"])
     for name, weight in chances.weights.items():
         print(f"{name:<18}{weight:>9.3f}")
     print("scale", chances.scale)

@@ -87,7 +87,7 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, default=ROOT / ".bench" / "mmlongbench-dev")
-    parser.add_argument("--start", default="default", help="recipe whose ranking is walked")
+    parser.add_argument("--start", default="default", help="ranking that is walked, see fit_walk")
     parser.add_argument("--least-pages", type=int, default=20)
     parser.add_argument("--divisions", type=int, default=3)
     parser.add_argument("--batch", type=int, default=1)
@@ -96,15 +96,16 @@ def main() -> None:
     if "PAGETRAIL_DATA" not in os.environ or not data.is_dir():
         print("PAGETRAIL_DATA names no folder with mmlongbench-dev; nothing was measured")
         return
-    from fit_walk import halves, load
+    from fit_walk import halves, load_all
 
     with build(options.library, data / "docs") as library:
-        cases = load(library, data, options.start, options.least_pages)
+        known = load_all(library, data, options.least_pages)
+        cases = known[options.start]
         print(f"{len(cases)} questions on {len({c.document for c in cases})} documents")
         print("\nGold pages within some hops of the first three, beside as many next pages:")
         print(aligned(reach_table(reaches(cases))))
         started = time.process_time()
-        divisions = list(halves(cases, options.divisions))
+        divisions = list(halves(known, options.divisions))
         print(f"\n{2 * len(divisions)} fits, {time.process_time() - started:.0f} CPU s")
         for judge in JUDGES:
             started = time.process_time()
