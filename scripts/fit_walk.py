@@ -1,8 +1,8 @@
 """Fit the chances by which a walk chooses pages, and report what they do on documents held out.
 
 Run: ``PAGETRAIL_DATA=... python scripts/fit_walk.py --library DIR [--start RANKING] [--write]``;
-DIR is a library of the development documents. Every answerable question is asked within its document,
-of at least ``--least-pages`` pages; a perfect judge (the gold pages) answers the walk.
+DIR is a library of the development documents. Every answerable question is asked within its
+document, of at least ``--least-pages`` pages; a perfect judge (the gold pages) answers the walk.
 
 The same questions are learnt from with the rankings of four recipes: what an edge is worth should
 not depend on who found the first pages.
