@@ -149,3 +149,36 @@ def test_means_are_the_same_both_ways(library):
         assert not means[-1].any()
         assert np.linalg.norm(means[0]) > 0.1
         assert vectors.fresh_means([]).shape == (0, vectors.dimension)
+
+
+WALKS = (
+    "walk:judge=text,budget=50,batch=1,start=bm25",
+    "molorag:channel=dense,judge=text,hops=3",
+    "molorag:channel=dense,judge=text,mode=full",
+)
+
+
+@pytest.mark.parametrize("recipe", WALKS)
+def test_a_walk_never_leaves_its_scope_nor_meets_what_was_removed(library, tmp_path, recipe):
+    """A near copy of the document shares every name with it and is a twin of every page."""
+    shutil.copy(REPORT, tmp_path / "again.pdf")
+    (added,) = library.add(tmp_path / "again.pdf", tags="other")
+    copy = library.document(added.document).id
+    question = "How many passengers did the Old Quay have?"
+    everywhere = walked(library, question, recipe)
+    assert {page.startswith(copy) for page in everywhere} == {True, False}
+    inside = walked(library, question, recipe, documents="report.pdf")
+    assert len(inside) > 1
+    assert not any(page.startswith(copy) for page in inside)
+    assert all(page.startswith(copy) for page in walked(library, question, recipe, tags="other"))
+    library.remove("again.pdf")
+    assert not any(page.startswith(copy) for page in walked(library, question, recipe))
+
+
+def walked(library, question, recipe, **scope):
+    """Return every page that a walk names: in the ranking, and in its trail from end to end."""
+    found = library.explain(question, pipeline=recipe, limit=100, **scope)
+    visits = [visit for step in found.trace.steps for visit in step.visits]
+    assert visits
+    ends = {visit.origin for visit in visits if visit.origin}
+    return {hit.page for hit in found.ranking.hits} | {visit.page for visit in visits} | ends
