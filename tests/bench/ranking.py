@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pagetrail.evaluate.bootstrap import interval
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -36,24 +38,15 @@ def measure(ranked: Sequence[tuple[str, int]], evidence: frozenset[tuple[str, in
     return [*values, 1 / first]
 
 
-def summary(values: np.ndarray, clusters: Sequence[str], *, draws: int = 2000) -> np.ndarray:
+def summary(values: np.ndarray, clusters: Sequence[str]) -> np.ndarray:
     """Return mean, lower and upper end of the 95 % interval per measure, ``[3, measures]``.
 
     Args:
         values: ``[questions, measures]``.
-        clusters: The document of each question. Questions on one document are alike, so documents
-            are drawn, not questions (cluster bootstrap, percentile interval).
-        draws: Resamples.
+        clusters: The document of each question; documents are drawn, not questions.
     """
-    names = sorted(set(clusters))
-    index = {name: i for i, name in enumerate(names)}
-    sums = np.zeros((len(names), values.shape[1]))
-    np.add.at(sums, [index[c] for c in clusters], values)
-    counts = np.array([Counter(clusters)[name] for name in names], float)
-    drawn = np.random.default_rng(0).integers(0, len(names), (draws, len(names)))
-    means = sums[drawn].sum(1) / counts[drawn].sum(1)[:, None]
-    low, high = np.percentile(means, [2.5, 97.5], axis=0)
-    return np.stack([values.mean(0), low, high])
+    found = [interval(column, clusters) for column in values.T]
+    return np.array([[i.mean, i.low, i.high] for i in found]).T
 
 
 class PlainBM25:
