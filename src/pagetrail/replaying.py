@@ -1,16 +1,16 @@
-"""Labelled questions over a library, replayed without asking a model: each with its ranking, its
-document's pages and edges, and a judge that knows the gold pages.
+"""Labelled questions over a library: each with its ranking, its document's pages and edges, and
+who judges. Only a judge of the library costs anything, once per question and page.
 
 Part of the composition root; `studying` walks what is made here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .errors import NotFoundError, UsageError
-from .shallow import loads
+from .errors import UsageError
+from .evaluate.labelled import Skipped, read_questions
 from .types import page_id
 
 if TYPE_CHECKING:
@@ -20,13 +20,45 @@ if TYPE_CHECKING:
 
     from .channels import Channels
     from .edges import Similarity
+    from .evaluate.labelled import LabelledQuestion
     from .evaluate.noise import GoldJudge
     from .ports import Resources
     from .types import Document, Edge, Page, Query, Ranking, Verdict
 
-    AnyJudge: TypeAlias = GoldJudge | str  # or the name of a judge of the library
+    AnyJudge: TypeAlias = "GoldJudge | LibraryJudge"
 
-__all__ = ["Case", "load_cases"]
+__all__ = ["Case", "LibraryJudge", "load_cases"]
+
+
+@dataclass
+class LibraryJudge:
+    """A judge of the library, for a study: what it said of a page it is not asked again.
+
+    So every method meets the same verdicts, failed ones too.
+
+    Attributes:
+        name: As in the library, such as ``text``.
+        channels: Of the library.
+        most: Pages of a question that a method may have judged; 0: as many as it likes.
+        said: Verdicts so far, by question and page.
+    """
+
+    name: str
+    channels: Channels
+    most: int = 0
+    said: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        limit = f", at most {self.most} pages a question" if self.most else ""
+        return f"judge {self.name}{limit}"
+
+    def ask(self, query: Query, ids: Sequence[str]) -> list[Verdict]:
+        """Return verdicts on pages, in the order asked."""
+        new = [page for page in ids if (query.text, page) not in self.said]
+        if new:
+            for page, verdict in zip(new, self.channels.judge(self.name, query, new), strict=True):
+                self.said[query.text, page] = verdict
+        return [self.said[query.text, page] for page in ids]
 
 
 @dataclass
@@ -101,8 +133,8 @@ class Case:
         """Return what a stage may ask when this judge answers."""
 
         def ask(query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
-            if isinstance(judge, str):
-                return self._replay.channels.judge(judge, query, ids)
+            if isinstance(judge, LibraryJudge):
+                return judge.ask(query, ids)
             return [judge.verdict(self.id, page, gold=page in self.gold) for page in ids]
 
         made: Any = replace(self._replay, ask=ask)  # walks use a part of the protocol
@@ -116,78 +148,58 @@ def load_cases(
     data: Path,
     *,
     least: int = 20,
-) -> tuple[list[Case], list[str]]:
+) -> tuple[list[Case], list[Skipped]]:
     """Return the labelled questions of a folder, and which lines were left out and why.
 
     Args:
         channels: Of the library.
         documents: Of the library; those of the questions are found by file name.
         search: Question and document id to the ranking of all its pages.
-        data: A folder with ``questions.jsonl``: per line ``id``, ``question``, ``doc`` (a file
-            name) and ``evidence_pages`` (1-based numbers); lines whose ``answerable`` or
-            ``pages_in_range`` is false are left out.
+        data: A folder with questions, see `evaluate.labelled.read_questions`.
         least: Documents of fewer pages are left out.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: There is no file of questions.
+        UsageError: It cannot be read.
     """
-    file = data / "questions.jsonl"
-    if not file.is_file():
-        raise NotFoundError(f"{data} holds no questions.jsonl; see docs/measuring.md for its form")
-    named = {document.name: document for document in documents}
+    named: dict[str, list[Document]] = {}
+    for document in documents:
+        named.setdefault(document.name, []).append(document)
+    asked, skipped = read_questions(data)
     replays: dict[str, Replay] = {}
-    cases, skipped = [], []
-    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+    cases = []
+    for question in asked:
         try:
-            row = _read(line)
-            document = _document(row, named, least)
+            document = _document(question, named)
+            if document.page_count < least:
+                short = f"{document.name} has {document.page_count} pages, fewer than {least}"
+                skipped.append(Skipped(question.line, short, wrong=False))
+                continue
+            ranking = search(question.text, document.id)
         except UsageError as error:
-            skipped.append(f"line {number}: {error}")
+            skipped.append(Skipped(question.line, str(error)))
             continue
-        ranking = search(row["question"], document.id)
         if document.id not in replays:
             replays[document.id] = _replay(channels, document, ranking.query)
         shared = replays[document.id]
-        gold = frozenset(page_id(document.id, page) for page in row["evidence_pages"])
+        gold = frozenset(page_id(document.id, page) for page in question.pages)
         place = (document.id, document.page_count)
-        cases.append(Case(str(row.get("id", number)), ranking, gold, *place, shared.edges, shared))
-    return cases, skipped
+        cases.append(Case(question.id, ranking, gold, *place, shared.edges, shared))
+    return cases, sorted(skipped, key=lambda one: one.line)
 
 
-def _read(line: bytes) -> dict[str, Any]:
-    """Return a line's object, checked.
-
-    Raises:
-        UsageError: It is left out; the message says why.
-    """
-    try:
-        row = loads(line.decode("utf-8"))
-    except ValueError as error:
-        raise UsageError("it is not JSON in UTF-8") from error
-    if not isinstance(row, dict):
-        raise UsageError("it is not an object")
-    if not isinstance(row.get("question"), str) or not row["question"].strip():
-        raise UsageError("it has no question")
-    pages = row.get("evidence_pages", [])
-    if not isinstance(pages, list) or not all(type(page) is int for page in pages):
-        raise UsageError("evidence_pages is not a list of page numbers")
-    if not (pages and row.get("answerable", True) and row.get("pages_in_range", True)):
-        raise UsageError("it has no evidence to find")
-    return row
-
-
-def _document(row: Mapping[str, Any], named: Mapping[str, Document], least: int) -> Document:
+def _document(question: LabelledQuestion, named: Mapping[str, Sequence[Document]]) -> Document:
     """Return the document of a question.
 
     Raises:
-        UsageError: It is left out; the message says why.
+        UsageError: There is none, or it lacks a page with evidence.
     """
-    document = named.get(str(row.get("doc")))
-    if document is None:
-        raise UsageError(f"{row.get('doc')!r} is not in the library")
-    if document.page_count < least:
-        raise UsageError(f"{document.name} has {document.page_count} pages, fewer than {least}")
-    beyond = [page for page in row["evidence_pages"] if not 1 <= page <= document.page_count]
+    found = named.get(question.document, ())
+    if len(found) != 1:
+        several = f"names {len(found)} documents of" if found else "is not in"
+        raise UsageError(f"{question.document!r} {several} the library")
+    (document,) = found
+    beyond = [page for page in sorted(question.pages) if not 1 <= page <= document.page_count]
     if beyond:
         raise UsageError(f"{document.name} has no page {beyond[0]}")
     return document

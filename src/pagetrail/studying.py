@@ -1,33 +1,40 @@
 """What the page graph of a library is worth: labelled questions, replayed without asking a model.
 
 Part of the composition root. Every question is asked within its document, all of whose pages are
-ranked once; then each method walks that ranking, judged by the gold pages, with or without errors.
+ranked once; then each method judges pages of that ranking. The gold pages are the judge, with or
+without errors, and a judge of the library when one is named.
+
+All methods meet the same verdicts, pair by pair. ``down`` differs from ``walk`` in the choice of
+pages and in what is expected of a page before it is judged, not in how both are joined with what
+the judge says; ``weigh`` judges the same pages as ``down`` and lets the verdict come first and the
+ranking decide between equal ones.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from itertools import product
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from .edges import EdgeKind
 from .errors import UsageError
-from .evaluate.charts import aligned, curve_picture, curve_table, markdown, reach_table
 from .evaluate.curves import Outcome, Point, curve_points, recalls
 from .evaluate.noise import GoldJudge
-from .evaluate.reach import Reach, degrees, reach
+from .evaluate.reach import DocumentReach, Reach, add_up, degrees, group_reach
+from .evaluate.report import Study
 from .recipes import recipe
-from .replaying import load_cases
+from .replaying import LibraryJudge, load_cases
 from .retrieve.beam import Beam
 from .retrieve.filter import Filter
 from .retrieve.walk import Chances, Walk, packaged
+from .retrieve.weigh import Weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from .channels import Channels
+    from .evaluate.labelled import Skipped
     from .library import Library
     from .replaying import AnyJudge, Case
     from .retrieve.pipeline import Pipeline, Transform
@@ -39,71 +46,11 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Budgets of a study: shares of a document's pages."""
 
 BASELINE = "down"
+_TIES = 0.1  # less than a grade counts, so that the ranking decides between equal grades only
+_TOGETHER = 4  # pages that a judge of the library is asked about at a time
 _ALL = 100_000  # pages of one document that are ranked
 # Fitted as the walk's own (`scripts/fit_walk.py`), on the place in the ranking alone.
 _RANK_ONLY = Chances({"rank": -1.257}, (1.193, 1.0733, -1.7036, -0.1468))
-
-
-@dataclass
-class Study:
-    """What a study found.
-
-    Attributes:
-        recipe: Whose ranking was walked.
-        questions: Questions asked; on ``documents`` documents.
-        skipped: Lines of the file that were left out, and why.
-        points: Per judge (in words), recall against pages judged.
-        reaches: Per kind of edge, and for groups of them, what they reach from the first pages.
-        per_document: Per file name: pages, questions, mean degree per kind, reach of all edges.
-        calls: Calls to chat models made for it.
-    """
-
-    recipe: str
-    questions: int
-    documents: int
-    skipped: list[str]
-    points: dict[str, list[Point]] = field(default_factory=dict)
-    reaches: dict[str, Reach] = field(default_factory=dict)
-    per_document: dict[str, dict[str, Any]] = field(default_factory=dict)
-    calls: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it; the form is that of ``graph report --json`` (docs/cli.md)."""
-        return {
-            "recipe": self.recipe,
-            "questions": self.questions,
-            "documents": self.documents,
-            "skipped": self.skipped,
-            "calls": self.calls,
-            "curves": {judge: [p.as_json() for p in found] for judge, found in self.points.items()},
-            "reach": {kind: found.as_json() for kind, found in self.reaches.items()},
-            "per_document": self.per_document,
-        }
-
-    def as_text(self) -> str:
-        """Return its tables for a terminal."""
-        return "\n\n".join(self._parts(aligned))
-
-    def as_markdown(self) -> str:
-        """Return its tables and pictures (`pictures`) as Markdown."""
-        title, *parts = self._parts(markdown)
-        shown = [f"![{judge}]({name})" for judge, name in self._files()]
-        return "\n\n".join(["# Page graph", title, *parts, *shown]) + "\n"
-
-    def pictures(self) -> dict[str, str]:
-        """Return the curves of each judge as an SVG picture, by file name."""
-        return {name: curve_picture(self.points[judge], judge) for judge, name in self._files()}
-
-    def _parts(self, table: Callable[[list[list[str]]], str]) -> list[str]:
-        title = f"{self.questions} questions on {self.documents} documents, ranking: {self.recipe}"
-        parts = [title]
-        for judge, points in self.points.items():
-            parts += [f"Recall against pages judged, {judge}:", table(curve_table(points))]
-        reached = "Gold pages reached from the first three of the ranking:"
-        return [*parts, reached, table(reach_table(self.reaches))]
-
-    def _files(self) -> list[tuple[str, str]]:
-        return [(judge, f"curves-{n}.svg") for n, judge in enumerate(self.points, 1)]
 
 
 # --- methods --------------------------------------------------------------------------------------
@@ -111,7 +58,7 @@ class Study:
 
 def outcome(case: Case, stage: Transform, judge: AnyJudge) -> Outcome:
     """Return what a stage does for a question; judges of a library need not give grades."""
-    if isinstance(judge, str) and isinstance(stage, Beam):
+    if isinstance(judge, LibraryJudge) and isinstance(stage, Beam):
         stage = replace(stage, relevance="probability")
     world = case.resources(judge)
     return _outcome(case, *stage.run(case.ranking.query, case.ranking, world))
@@ -131,9 +78,14 @@ def _outcome(case: Case, ranking: Ranking, trace: Trace) -> Outcome:
     return Outcome(len(judged), case.pages, recalls(ranked, case.gold), recalls(seen, case.gold))
 
 
-def down(case: Case, budget: int, judge: AnyJudge) -> Outcome:
+def down(case: Case, budget: int, judge: AnyJudge, batch: int = 1) -> Outcome:
     """Return what judging down the ranking does: the walk's rule for scores, without any edge."""
-    return walking(case, budget, judge, _RANK_ONLY)
+    return walking(case, budget, judge, _RANK_ONLY, batch)
+
+
+def weigh(case: Case, budget: int, judge: AnyJudge) -> Outcome:
+    """Return what judging down the ranking does when verdicts come first, then the ranking."""
+    return outcome(case, Weigh(top=budget, alpha=_TIES), judge)
 
 
 def beams(channel: str) -> dict[str, Beam]:
@@ -154,6 +106,7 @@ def study_library(
     *,
     pipeline: Pipeline | str = "default",
     judge: str | None = None,
+    most: int = 20,
     off: float = 0.15,
     failed: float = 0.05,
     least: int = 20,
@@ -167,7 +120,8 @@ def study_library(
         library: Holds the documents of the questions, by file name.
         data: See `replaying.load_cases`.
         pipeline: Whose ranking is walked.
-        judge: A judge of the library to ask as well, about up to every page of every document.
+        judge: A judge of the library to ask as well.
+        most: Pages of a question that a method may ask it about, beams apart; 0: any, with beams.
         off: Share of wrong grades of the judge that errs, see `evaluate.noise.GoldJudge`.
         failed: Share of its verdicts that do not come.
         least: Documents of fewer pages are left out.
@@ -180,34 +134,34 @@ def study_library(
         UsageError: None of the questions can be asked of this library; a rate is out of range.
     """
     whole = recipe(pipeline, _ALL) if isinstance(pipeline, str) else pipeline
-    judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off, failed), *([judge] if judge else [])]
-    cases, skipped = _cases(library, whole, judge, data, least)
-    names = {document.id: document.name for document in library.documents()}
+    # A filter asks the judge, so that one that is not there is found before anything is done.
+    channels = library._ready(whole if judge is None else whole >> Filter(judge))
+    real = None if judge is None else LibraryJudge(judge, channels, most)
+    judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off, failed), *([real] if real else [])]
+    cases, skipped = _cases(library, channels, whole, data, least)
     before = library.models.usage.calls
     return Study(
         recipe=str(pipeline),
         questions=len(cases),
-        documents=len({case.document for case in cases}),
         skipped=skipped,
         points=curves(cases, judges, shares=shares, channel=channel, tick=progress),
         reaches=reaches(cases),
-        per_document=by_document(cases, names),
+        documents=by_document(cases, {d.id: d.name for d in library.documents()}),
+        asked=0 if real is None else len(real.said),
         calls=library.models.usage.calls - before,
     )
 
 
 def _cases(
-    library: Library, pipeline: Pipeline, judge: str | None, data: Path, least: int
-) -> tuple[list[Case], list[str]]:
-    # A filter asks the judge, so that one that is not there is found before anything is done.
-    channels = library._ready(pipeline if judge is None else pipeline >> Filter(judge))
-
+    library: Library, channels: Channels, pipeline: Pipeline, data: Path, least: int
+) -> tuple[list[Case], list[Skipped]]:
     def search(question: str, document: str) -> Ranking:
         return library.search(question, documents=document, limit=_ALL, pipeline=pipeline)
 
     cases, skipped = load_cases(channels, library.documents(), search, data, least=least)
     if not cases:
-        reason = f"; {skipped[0]}" if skipped else ""
+        first = next((one for one in skipped if one.wrong), next(iter(skipped), None))
+        reason = f"; {first}" if first else ""
         raise UsageError(f"no question of {data} can be asked of this library{reason}")
     return cases, skipped
 
@@ -241,27 +195,36 @@ def curves(
             if tick is not None:
                 tick(done, len(cases), str(judge))
             how = packaged() if chances is None else chances[case.document]
-            for key, method in _methods(how, shares, channel, batch):
+            for key, method in _methods(how, shares, channel, batch, judge):
                 found.setdefault(key, []).append(method(case, judge))
         points[str(judge)] = curve_points(found, clusters, BASELINE)
     return points
 
 
 def _methods(
-    chances: Chances, shares: Sequence[float], channel: str, batch: int
+    chances: Chances, shares: Sequence[float], channel: str, batch: int, judge: AnyJudge
 ) -> Iterator[tuple[tuple[str, float | None], Callable[[Case, AnyJudge], Outcome]]]:
+    batch = _TOGETHER if isinstance(judge, LibraryJudge) else batch
+    methods: dict[str, Callable[[Case, int, AnyJudge], Outcome]] = {
+        BASELINE: partial(down, batch=batch),
+        "weigh": weigh,
+        "walk": partial(walking, chances=chances, batch=batch),
+    }
     for share in shares:
-        yield (BASELINE, share), partial(_at, share, down)
-        walk = partial(walking, chances=chances, batch=batch)
-        yield ("walk", share), partial(_at, share, walk)
-    for name, stage in beams(channel).items():
-        yield (name, None), partial(_whole, stage)
+        for name, method in methods.items():
+            yield (name, share), partial(_at, share, method)
+    if not (isinstance(judge, LibraryJudge) and judge.most):
+        for name, stage in beams(channel).items():
+            yield (name, None), partial(_whole, stage)
 
 
 def _at(
     share: float, method: Callable[[Case, int, AnyJudge], Outcome], case: Case, judge: AnyJudge
 ) -> Outcome:
-    return method(case, max(1, math.ceil(share * case.pages)), judge)
+    budget = max(1, math.ceil(share * case.pages))
+    if isinstance(judge, LibraryJudge) and judge.most:
+        budget = min(budget, judge.most)
+    return method(case, budget, judge)
 
 
 def _whole(stage: Transform, case: Case, judge: AnyJudge) -> Outcome:
@@ -269,32 +232,23 @@ def _whole(stage: Transform, case: Case, judge: AnyJudge) -> Outcome:
 
 
 def reaches(cases: Sequence[Case]) -> dict[str, Reach]:
-    """Return what each kind of edge reaches, and what all of them do."""
-    kinds = get_args(EdgeKind)
-    groups: dict[str, tuple[str, ...] | None] = {
-        "all": None,
-        "all but order": tuple(kind for kind in kinds if kind not in ("next", "previous")),
-        "order": ("next", "previous"),
-        **{kind: (kind,) for kind in kinds if kind not in ("next", "previous")},
+    """Return what edges reach from the first pages of the rankings, by name of a group of kinds."""
+    return add_up(group_reach(case.ids, case.gold, case.edges) for case in cases)
+
+
+def by_document(cases: Sequence[Case], names: Mapping[str, str]) -> dict[str, DocumentReach]:
+    """Return what edges reach per document, by file name.
+
+    Args:
+        cases: From `load_cases`.
+        names: File names by document id.
+    """
+    asked: dict[str, list[Case]] = {}
+    for case in cases:
+        asked.setdefault(case.document, []).append(case)
+    return {
+        names[document]: DocumentReach(
+            mine[0].pages, len(mine), degrees(mine[0].edges), reaches(mine)
+        )
+        for document, mine in asked.items()
     }
-    found = {name: Reach() for name in groups}
-    for case, (name, chosen) in product(cases, groups.items()):
-        found[name] += reach(case.ids, case.gold, case.edges, chosen)
-    return {name: one for name, one in found.items() if one.pages[0]}
-
-
-def by_document(cases: Sequence[Case], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return pages, degrees and reach per file name."""
-    found: dict[str, dict[str, Any]] = {}
-    for document in dict.fromkeys(case.document for case in cases):
-        mine = [case for case in cases if case.document == document]
-        total = Reach()
-        for case in mine:
-            total += reach(case.ids, case.gold, case.edges)
-        found[names[document]] = {
-            "pages": mine[0].pages,
-            "questions": len(mine),
-            "degree": {kind: round(value, 3) for kind, value in degrees(mine[0].edges).items()},
-            "reach": total.as_json(),
-        }
-    return found

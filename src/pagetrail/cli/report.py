@@ -11,12 +11,14 @@ import typer
 from ..errors import UsageError
 from .app import JsonOption, LibraryOption, RecipeOption, library_at
 from .graph import graph_app
-from .output import clean, data, progress, say, tell
+from .output import data, progress, say, tell
 
 if TYPE_CHECKING:
     from ..studying import Study
 
 __all__ = ["report"]
+
+_NAMED = 20  # wrong lines that are told one by one
 
 OutputOption = Annotated[
     Path | None,
@@ -41,6 +43,12 @@ def report(
         str | None,
         typer.Option("--judge", metavar="JUDGE", help="Let this judge of the library judge too."),
     ] = None,
+    budget: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Pages of a question that a method may ask it; 0: any number."
+        ),
+    ] = 20,
     off: Annotated[
         float, typer.Option(help="Share of wrong grades of the judge that errs.", min=0, max=1)
     ] = 0.15,
@@ -62,17 +70,31 @@ def report(
             folder,
             pipeline=recipe or "default",
             judge=judge,
+            most=budget,
             off=off,
             failed=failed,
             least=least,
             channel=channel,
             progress=tick,
         )
-    data(study.as_json()) if as_json else tell(clean(study.as_text()))
-    if study.skipped:
-        say(f"{len(study.skipped)} lines were left out, the first: {study.skipped[0]}")
+    data(study.as_json()) if as_json else tell(study.as_text())
+    _tell_skipped(study, folder)
     if output is not None:
         _write(study, output)
+    if any(one.wrong for one in study.skipped):
+        raise typer.Exit(3)
+
+
+def _tell_skipped(study: Study, folder: Path) -> None:
+    """Name the lines that are wrong, and count those that ask for nothing."""
+    wrong = [one for one in study.skipped if one.wrong]
+    for one in wrong[:_NAMED]:
+        say(f"{folder}, {one}")
+    if len(wrong) > _NAMED:
+        say(f"{len(wrong) - _NAMED} more lines are wrong; --json names them all")
+    others = len(study.skipped) - len(wrong)
+    if others:
+        say(f"{others} questions have no evidence to find, or ask of a document that is too short")
 
 
 def _write(study: Study, folder: Path) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from .curves import DEPTHS
+from .reach import GROUPS, HOPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .curves import Point
-    from .reach import Reach
+    from .reach import DocumentReach, Reach
 
-__all__ = ["aligned", "curve_picture", "curve_table", "markdown", "reach_table"]
+__all__ = ["aligned", "curve_picture", "curve_table", "document_table", "markdown", "reach_table"]
 
 _WIDTH, _HEIGHT = 560, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 40, 60
@@ -25,6 +27,8 @@ _STYLE = (
     "svg .grid{stroke:#3d444d}}.ground{fill:#fff}.words{fill:#1f2328}.grid{stroke:#d0d7de}"
 )
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+_HOPS = [head for hops in HOPS for head in (f"{hops} hop{'s' * (hops > 1)}", "by rank")]
+_MARKS = re.compile(r"[\\`*_\[\]<>|&]")  # characters that mean something in Markdown
 
 
 def curve_table(points: Sequence[Point], depth: int = 3) -> list[list[str]]:
@@ -56,13 +60,28 @@ def reach_table(reaches: Mapping[str, Reach]) -> list[list[str]]:
     that within as many next pages of the ranking; the rates are missed gold pages reached per page
     looked at, one hop away.
     """
-    header = ["edges", "1 hop", "by rank", "2 hops", "by rank", "3 hops", "by rank"]
-    rows = [[*header, "unreachable", "per page", "by rank"]]
+    rows = [["edges", *_HOPS, "unreachable", "per page", "by rank"]]
     for kind, found in reaches.items():
-        shares = [f"{share:.3f}" for hops in (1, 2, 3) for share in found.shares(hops)]
-        away = f"{found.unreachable / max(1, found.gold):.3f}"
-        rows.append([kind, *shares, away, *(f"{rate:.4f}" for rate in found.rates())])
+        rows.append([kind, *_shares(found), *(f"{rate:.4f}" for rate in found.rates())])
     return rows
+
+
+def document_table(documents: Mapping[str, DocumentReach]) -> list[list[str]]:
+    """Return rows of text, the first one the header: per document and kind of edge the edges per
+    page, and shares as in `reach_table`."""
+    rows = [["document", "edges", "pages", "questions", "degree", *_HOPS, "unreachable"]]
+    for name, document in documents.items():
+        shown = " ".join(name.split())
+        for group, found in document.reaches.items():
+            degree = sum(document.degree.get(kind, 0.0) for kind in GROUPS[group])
+            counts = [str(document.pages), str(document.questions), f"{degree:.2f}"]
+            rows.append([shown, group, *counts, *_shares(found)])
+    return rows
+
+
+def _shares(found: Reach) -> list[str]:
+    shares = [f"{share:.3f}" for hops in HOPS for share in found.shares(hops)]
+    return [*shares, f"{found.unreachable / max(1, found.gold):.3f}"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -79,7 +98,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as a Markdown table, the first one its header."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    lines = ["| " + " | ".join(_MARKS.sub(r"\\\g<0>", c) for c in row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
 
 

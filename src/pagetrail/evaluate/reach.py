@@ -8,16 +8,27 @@ pages looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+from ..edges import EdgeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ..types import Edge
 
-__all__ = ["HOPS", "Reach", "degrees", "reach"]
+__all__ = ["GROUPS", "HOPS", "DocumentReach", "Reach", "add_up", "degrees", "group_reach", "reach"]
 
 HOPS = (1, 2, 3)
+_ORDER = ("next", "previous")
+_OTHERS = tuple(kind for kind in get_args(EdgeKind) if kind not in _ORDER)
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "all": (*_ORDER, *_OTHERS),
+    "all but order": _OTHERS,
+    "order": _ORDER,
+    **{kind: (kind,) for kind in _OTHERS},
+}
+"""Kinds of edges that are followed together, by name: each alone, and some together."""
 
 
 @dataclass
@@ -125,6 +136,48 @@ def reach(
         result.found[place] = len(wanted & pages)
         result.ranked[place] = len(wanted & set(ranked[seeds : seeds + len(pages)]))
     return result
+
+
+def group_reach(
+    ranked: Sequence[str], gold: Collection[str], edges: Mapping[str, Sequence[Edge]]
+) -> dict[str, Reach]:
+    """Return what one question's edges reach, by name in `GROUPS`; arguments as for `reach`."""
+    return {name: reach(ranked, gold, edges, kinds) for name, kinds in GROUPS.items()}
+
+
+def add_up(found: Iterable[Mapping[str, Reach]]) -> dict[str, Reach]:
+    """Return the counts of many questions; groups whose edges reach no page are left out."""
+    total = {name: Reach() for name in GROUPS}
+    for one in found:
+        for name, reached in one.items():
+            total[name] += reached
+    return {name: reached for name, reached in total.items() if reached.pages[0]}
+
+
+@dataclass(frozen=True)
+class DocumentReach:
+    """What edges reach in one document.
+
+    Attributes:
+        pages: Its pages.
+        questions: Questions asked of it.
+        degree: Mean number of edges per page, by kind.
+        reaches: By name in `GROUPS`.
+    """
+
+    pages: int
+    questions: int
+    degree: Mapping[str, float]
+    reaches: Mapping[str, Reach]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its fields."""
+        return {
+            "pages": self.pages,
+            "questions": self.questions,
+            "degree": {kind: round(value, 3) for kind, value in self.degree.items()},
+            "reach": {name: found.as_json() for name, found in self.reaches.items()},
+        }
 
 
 def degrees(edges: Mapping[str, Sequence[Edge]]) -> dict[str, float]:
