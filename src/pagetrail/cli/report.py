@@ -91,10 +91,10 @@ def _tell_skipped(study: Study, folder: Path) -> None:
     for one in wrong[:_NAMED]:
         say(f"{folder}, {one}")
     if len(wrong) > _NAMED:
-        say(f"{len(wrong) - _NAMED} more lines are wrong; --json names them all")
+        say(f"wrong lines beyond these: {len(wrong) - _NAMED}; --json names them all")
     others = len(study.skipped) - len(wrong)
     if others:
-        say(f"{others} questions have no evidence to find, or ask of a document that is too short")
+        say(f"left out without evidence to find, or on a document of fewer pages: {others}")
 
 
 def _write(study: Study, folder: Path) -> None:

@@ -72,12 +72,13 @@ class Study:
         return {name: curve_picture(self.points[judge], judge) for judge, name in self._files()}
 
     def _parts(self, table: Callable[[list[list[str]]], str]) -> list[str]:
-        count = len(self.documents)
-        parts = [f"{self.questions} questions on {count} documents, ranking: {self.recipe}"]
+        asked, on = _counted(self.questions, "question"), _counted(len(self.documents), "document")
+        parts = [f"{asked} on {on}, ranking: {self.recipe}"]
         for judge, points in self.points.items():
             parts += [f"Recall against pages judged, {judge}:", table(curve_table(points))]
         if self.asked:
-            parts.append(f"{self.asked} pages were judged, with {self.calls} calls to models.")
+            judged, calls = _counted(self.asked, "page"), _counted(self.calls, "call")
+            parts.append(f"Judged by the library: {judged}, with {calls} to models.")
         reached = "Gold pages within some hops of the first three pages of the ranking:"
         return [*parts, reached, table(reach_table(self.reaches))]
 
@@ -86,3 +87,7 @@ class Study:
 
     def _files(self) -> list[tuple[str, str]]:
         return [(judge, f"curves-{n}.svg") for n, judge in enumerate(self.points, 1)]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
