@@ -194,8 +194,45 @@ def molorag(
     width: int = 3,
     hops: int = 4,
     top: int = 10,
+    alpha: float | None = None,
+    floor: float | None = None,
+    theta: float | None = None,
 ) -> Pipeline:
     """MoLoRAG (arXiv 2509.07666): a beam over the pages' similarity, graded by a chat model.
+
+    `_molorag_stage` tells what each fidelity chooses.
+
+    Args:
+        keep: Pages handed on; fewer when the floor leaves fewer.
+        fidelity: Where the values come from.
+        mode: ``graph`` walks; ``logic`` walks and ranks by the judge alone; ``full`` judges every
+            page; ``top`` the best ``top`` pages; ``base`` none: M3DocRAG.
+        channel: A channel of vectors: ranks the pages and says which are alike.
+        judge: As the fidelity says when not given.
+        width: Pages of the beam.
+        hops: Steps of the beam.
+        top: Pages judged by ``mode=top``.
+        alpha: Share of the search in a page's score; as the fidelity says when not given.
+        floor: Pages judged below this score are dropped; as the fidelity says.
+        theta: Least similarity of two pages that are joined; as the fidelity says.
+    """
+    _check("mode", mode, ("base", "logic", "full", "top", "graph"))
+    given = {"judge": judge, "alpha": alpha, "floor": floor, "theta": theta}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    stage = replace(_molorag_stage(fidelity, channel), **chosen)
+    if mode == "base":
+        return Search(channel) % keep
+    found = Search(channel, depth=_WHOLE)
+    if mode in ("full", "top"):
+        number = top if mode == "top" else 0
+        rest = (stage.alpha, stage.floor, stage.relevance)
+        return found >> Weigh(stage.judge, number, *rest) % keep
+    share = 0.0 if mode == "logic" else stage.alpha
+    return found >> replace(stage, width=width, hops=hops, alpha=share) % keep
+
+
+def _molorag_stage(fidelity: Fidelity, channel: str) -> Beam:
+    """Return the walk of MoLoRAG as one version of it has it.
 
     =========  ===============================  ================  =====  ========================
     fidelity   two pages are joined by          search and judge  floor  judge
@@ -208,37 +245,11 @@ def molorag(
                nearest and the best pairs that                           probability; what was not
                give a page six on average                                judged stays behind
     =========  ===============================  ================  =====  ========================
-
-    Args:
-        keep: Pages handed on; fewer when the floor leaves fewer.
-        fidelity: Where the values come from.
-        mode: ``graph`` walks; ``logic`` walks and ranks by the judge alone; ``full`` judges every
-            page; ``top`` the best ``top`` pages; ``base`` none: M3DocRAG.
-        channel: A channel of vectors: ranks the pages and says which are alike.
-        judge: As the fidelity says when not given.
-        width: Pages of the beam.
-        hops: Steps of the beam.
-        top: Pages judged by ``mode=top``.
     """
-    _check("mode", mode, ("base", "logic", "full", "top", "graph"))
-    stage = _molorag_stage(fidelity, channel, judge)
-    if mode == "base":
-        return Search(channel) % keep
-    found = Search(channel, depth=_WHOLE)
-    if mode in ("full", "top"):
-        number = top if mode == "top" else 0
-        rest = (stage.alpha, stage.floor, stage.relevance)
-        return found >> Weigh(stage.judge, number, *rest) % keep
-    alpha = 0.0 if mode == "logic" else stage.alpha
-    return found >> replace(stage, width=width, hops=hops, alpha=alpha) % keep
-
-
-def _molorag_stage(fidelity: Fidelity, channel: str, judge: str | None) -> Beam:
-    """Return the walk of MoLoRAG as one version of it has it."""
     _check("fidelity", fidelity, ("paper", "code", "fixed"))
     paper, code, fixed = (fidelity == name for name in ("paper", "code", "fixed"))
     return Beam(
-        judge or ("grade?molorag" if code else "grade"),
+        "grade?molorag" if code else "grade",
         alpha=0.5 if paper else 0.4,
         floor=0.3 if code else 0.0,
         relevance="probability" if fixed else "grade",

@@ -63,6 +63,7 @@ def test_late_interaction_over_all_pages_or_over_candidates():
 
 
 _PUBLISHED = 'relevance="grade", k=None, theta=0.4, measure="product"'
+_OTHER = 'alpha=0.6, floor=0.4, relevance="grade"'
 _CODED = 'alpha=0.4, floor=0.3, relevance="grade"'
 
 
@@ -74,6 +75,10 @@ _CODED = 'alpha=0.4, floor=0.3, relevance="grade"'
         ("fidelity=fixed", 'Beam("grade", alpha=0.4, degree=6, rest="keep")'),
         ("fidelity=paper,mode=logic", f'Beam("grade", alpha=0, {_PUBLISHED})'),
         ("fidelity=code,mode=full", f'Weigh("grade?molorag", {_CODED})'),
+        (
+            "fidelity=code,alpha=.6,floor=.4,theta=.7,width=5,hops=5",
+            f'Beam("grade?molorag", width=5, hops=5, {_OTHER}, theta=0.7, least=4)',
+        ),
         ("mode=top,top=20,judge=yes_no", 'Weigh("yes_no", top=20, alpha=0.4)'),
     ],
 )
