@@ -200,7 +200,7 @@ def molorag(
 ) -> Pipeline:
     """MoLoRAG (arXiv 2509.07666): a beam over the pages' similarity, graded by a chat model.
 
-    `_molorag_stage` tells what each fidelity chooses.
+    What each fidelity chooses stands in docs/recipes.md.
 
     Args:
         keep: Pages handed on; fewer when the floor leaves fewer.
