@@ -12,11 +12,12 @@ from pagetrail.evaluate.charts import (
     aligned,
     curve_picture,
     curve_table,
+    document_table,
     markdown,
     reach_table,
 )
 from pagetrail.evaluate.curves import Point
-from pagetrail.evaluate.reach import Reach
+from pagetrail.evaluate.reach import DocumentReach, Reach
 
 ZERO = (0.0, 0.0, 0.0)
 GAIN = (Interval(0.0, 0.0, 0.0), Interval(0.04, 0.01, 0.07), Interval(0.0, 0.0, 0.0))
@@ -43,8 +44,10 @@ def test_columns_stand_below_each_other():
     assert lines == ["a     b      c", "long  x    1.5", "y     z  10.25"]
 
 
-def test_bars_are_escaped_in_markdown():
+def test_marks_are_escaped_in_markdown():
     assert markdown([["a", "b"], ["x|y", "1"]]) == "| a | b |\n| --- | --- |\n| x\\|y | 1 |"
+    (_, _, row) = markdown([["a"], ["<b>[x](y)_z_&\\"]]).splitlines()
+    assert row == r"| \<b\>\[x\](y)\_z\_\&\\ |"
 
 
 def test_reach_as_a_table():
@@ -53,6 +56,26 @@ def test_reach_as_a_table():
     assert rows[1] == [
         "link", "0.600", "0.500", "0.700", "0.600", "0.700", "0.800", "0.200", "0.4000", "0.2000",
     ]  # fmt: skip
+
+
+def test_a_document_has_a_row_for_each_kind():
+    link, order = Reach(4, 1, 1, [2, 3, 3], [1, 2, 2], [0, 1, 1]), Reach(4, 1, 0)
+    degree = {"next": 0.9, "previous": 0.9, "link": 0.25}
+    documents = {
+        "a\nb.pdf": DocumentReach(10, 4, degree, {"link": link, "order": order}),
+        "c.pdf": DocumentReach(30, 1, {}, {}),
+    }
+    rows = document_table(documents)
+    assert rows[0] == [
+        "document", "edges", "pages", "questions", "degree", "1 hop", "by rank", "2 hops",
+        "by rank", "3 hops", "by rank", "unreachable",
+    ]  # fmt: skip
+    assert rows[1] == [
+        "a b.pdf", "link", "10", "4", "0.25", "0.500", "0.250", "0.750", "0.500", "0.750", "0.500",
+        "0.250",
+    ]  # fmt: skip
+    assert rows[2][1:5] == ["order", "10", "4", "1.80"]
+    assert len(rows) == 3
 
 
 def test_a_picture_is_one_and_needs_nothing_else():

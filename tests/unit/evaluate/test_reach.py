@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pagetrail.evaluate.reach import Reach, degrees, reach
+from typing import get_args
+
+from pagetrail.edges import EdgeKind
+from pagetrail.evaluate.reach import (
+    GROUPS,
+    DocumentReach,
+    Reach,
+    add_up,
+    degrees,
+    group_reach,
+    reach,
+)
 from pagetrail.types import Edge
 
 RANKED = list("abcdefgh")
@@ -57,3 +68,29 @@ def test_degrees_are_means_over_pages():
     assert degrees(edges) == {
         "next": 1 / 3, "previous": 1 / 3, "reference": 1 / 3, "similar": 1 / 3,
     }  # fmt: skip
+
+
+def test_groups_hold_every_kind():
+    assert set(GROUPS["all"]) == set(get_args(EdgeKind))
+    assert set(GROUPS["all"]) - set(GROUPS["all but order"]) == set(GROUPS["order"])
+    alone = {name for name, kinds in GROUPS.items() if kinds == (name,)}
+    assert alone == set(GROUPS["all but order"])
+
+
+def test_each_group_is_followed_by_itself():
+    first = group_reach(RANKED, {"h", "g"}, EDGES)
+    assert first["all"] == reach(RANKED, {"h", "g"}, EDGES)
+    assert first["reference"] == reach(RANKED, {"h", "g"}, EDGES, ("reference",))
+    total = add_up([first, group_reach(RANKED, {"x"}, EDGES)])
+    # Links start at h, which no seed is; order joins two seeds: neither reaches a page.
+    assert set(total) == {"all", "all but order", "reference", "similar"}
+    assert total["all"].gold == 3
+    assert total["all"].pages == [2 * n for n in first["all"].pages]
+    assert add_up([]) == {}
+
+
+def test_a_document_tells_its_degree_and_reach():
+    found = DocumentReach(8, 2, {"next": 1 / 3}, add_up([group_reach(RANKED, {"h"}, EDGES)]))
+    view = found.as_json()
+    assert (view["pages"], view["questions"], view["degree"]) == (8, 2, {"next": 0.333})
+    assert view["reach"]["reference"]["hops"][0]["found"] == 1
