@@ -30,7 +30,7 @@ from .retrieve.walk import Chances, Walk, packaged
 from .retrieve.weigh import Weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from .channels import Channels
@@ -72,7 +72,11 @@ def walking(case: Case, budget: int, judge: AnyJudge, chances: Chances, batch: i
 
 
 def _outcome(case: Case, ranking: Ranking, trace: Trace) -> Outcome:
-    judged = {visit.page for step in trace.steps for visit in step.visits}
+    return handed_on(case, ranking, {visit.page for step in trace.steps for visit in step.visits})
+
+
+def handed_on(case: Case, ranking: Ranking, judged: Collection[str]) -> Outcome:
+    """Return what a ranking holds, of whose pages some were judged."""
     ranked = [hit.page for hit in ranking.hits]
     seen = [page for page in ranked if page in judged]
     return Outcome(len(judged), case.pages, recalls(ranked, case.gold), recalls(seen, case.gold))

@@ -2,10 +2,11 @@
 
 Every answerable question on a development document of at least ``--least-pages`` pages is asked
 within its document. A judge that knows the gold pages answers, then the same with errors (15 % of
-grades off by one or two, 5 % of verdicts failed), then the built-in text judge. The walk goes by
-weights fitted on one half of the documents and is reported on the other, both ways, for several
-divisions; the gain is the paired difference to judging down the same ranking at the same budget,
-with a 95 % interval over documents.
+grades off by one or two, 5 % of verdicts failed), then, with ``--text``, the built-in text judge.
+The walk goes by weights fitted on one half of the documents and is reported on the other, both
+ways, for several divisions; the gain is the paired difference to judging down the same ranking at
+the same budget, with a 95 % interval over documents. ``down, rescored`` judges down the ranking and
+then ranks as the walk does: what it lacks to the walk is the choice of pages.
 """
 
 # ruff: noqa: T201  (a bench talks to the terminal)
@@ -24,7 +25,9 @@ from bench_retrieval import build
 from pagetrail.evaluate.charts import aligned, curve_table, reach_table
 from pagetrail.evaluate.curves import curve_points
 from pagetrail.evaluate.noise import GoldJudge
-from pagetrail.studying import SHARES, beams, down, outcome, reaches, walking
+from pagetrail.replaying import LibraryJudge
+from pagetrail.retrieve.walk import Walk, _Path
+from pagetrail.studying import SHARES, beams, down, handed_on, outcome, reaches, walking, weigh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-JUDGES: tuple[AnyJudge, ...] = (GoldJudge(), GoldJudge(off=0.15, failed=0.05))
+METHODS = {"down": down, "weigh": weigh}
+FALL = 0.05  # of recall@3 by which errors of the judge may lower a curve
 
 Key = tuple[str, float | None]
 
@@ -48,26 +52,46 @@ def pages(case: Case, share: float) -> int:
 def plain(cases: Sequence[Case], judge: AnyJudge) -> dict[Key, list[Outcome]]:
     """Return what every method does that has no weights: down the ranking, published beams."""
     found: dict[Key, list[Outcome]] = {
-        ("down", share): [down(case, pages(case, share), judge) for case in cases]
+        (name, share): [method(case, pages(case, share), judge) for case in cases]
         for share in SHARES
+        for name, method in METHODS.items()
     }
-    if isinstance(judge, GoldJudge):  # the built-in text judge gives no grades
-        for name, stage in beams("dense").items():
-            found[name, None] = [outcome(case, stage, judge) for case in cases]
+    for name, stage in beams("dense").items():
+        found[name, None] = [outcome(case, stage, judge) for case in cases]
     return found
+
+
+class Down(_Path):
+    """Judges the first pages of the ranking, and ranks as the walk does."""
+
+    def go(self) -> str:
+        """Judge as many as the budget allows."""
+        count = self.walk.most(self.resources.page_total(self.query))
+        for row in range(min(count, len(self.ranking.hits))):
+            self._ask([row], self._chances())
+        return "budget_spent"
+
+
+def rescored(case: Case, budget: int, judge: AnyJudge, chances: Chances) -> Outcome:
+    """Return what judging down the ranking does when the rest is done as the walk does it."""
+    stage = Walk(budget=budget, batch=1)
+    path = Down(stage, chances, case.ranking.query, case.ranking, case.resources(judge))
+    path.go()
+    return handed_on(case, path.ranked(), {visit.page for visit in path.visits()})
 
 
 def walked(
     cases: Sequence[Case], judge: AnyJudge, chances: dict[str, Chances], batch: int
 ) -> dict[Key, list[Outcome]]:
     """Return what the walk does, by the weights of each document."""
-    return {
-        ("walk", share): [
-            walking(case, pages(case, share), judge, chances[case.document], batch)
-            for case in cases
-        ]
-        for share in SHARES
-    }
+    found: dict[Key, list[Outcome]] = {}
+    for share in SHARES:
+        for case in cases:
+            budget, how = pages(case, share), chances[case.document]
+            found.setdefault(("walk", share), []).append(walking(case, budget, judge, how, batch))
+            other = rescored(case, budget, judge, how)
+            found.setdefault(("down, rescored", share), []).append(other)
+    return found
 
 
 def curve(
@@ -91,12 +115,13 @@ def main() -> None:
     parser.add_argument("--least-pages", type=int, default=20)
     parser.add_argument("--divisions", type=int, default=3)
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--text", action="store_true", help="the built-in judge as well (slow)")
     options = parser.parse_args()
     data = Path(os.environ.get("PAGETRAIL_DATA", "")) / "mmlongbench-dev"
     if "PAGETRAIL_DATA" not in os.environ or not data.is_dir():
         print("PAGETRAIL_DATA names no folder with mmlongbench-dev; nothing was measured")
         return
-    from fit_walk import halves, load_all
+    from fit_walk import halves, load_all, ranking_of
 
     with build(options.library, data / "docs") as library:
         known = load_all(library, data, options.least_pages)
@@ -107,12 +132,28 @@ def main() -> None:
         started = time.process_time()
         divisions = list(halves(known, options.divisions))
         print(f"\n{2 * len(divisions)} fits, {time.process_time() - started:.0f} CPU s")
-        for judge in JUDGES:
+        judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off=0.15, failed=0.05)]
+        if options.text:
+            judges.append(LibraryJudge("text", library._ready(ranking_of(options.start))))
+        found: list[list[Point]] = []
+        for judge in judges:
             started = time.process_time()
-            points = curve(cases, judge, divisions, options.batch)
+            found.append(curve(cases, judge, divisions, options.batch))
             print(f"\nRecall against pages judged, {judge}:")
-            print(aligned(curve_table(points)))
+            print(aligned(curve_table(found[-1])))
             print(f"({time.process_time() - started:.0f} CPU s)")
+        falls(found[0], found[1])
+
+
+def falls(perfect: Sequence[Point], noisy: Sequence[Point]) -> None:
+    """Print how far errors of the judge lower the curves at most, per method."""
+    print("\nLargest fall of recall@3 by errors of the judge:")
+    lost: dict[str, float] = {}
+    for one, other in zip(perfect, noisy, strict=True):
+        fall = one.recall[1] - other.recall[1]
+        lost[one.method] = max(fall, lost.get(one.method, -math.inf))
+    for method, fall in lost.items():
+        print(f"{method:<16}{fall:>7.3f}{'  more than 5 points' if fall > FALL else ''}")
 
 
 if __name__ == "__main__":
