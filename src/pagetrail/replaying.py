@@ -52,6 +52,16 @@ class LibraryJudge:
         limit = f", at most {self.most} pages a question" if self.most else ""
         return f"judge {self.name}{limit}"
 
+    @property
+    def unjudged(self) -> int:
+        """Verdicts without a number: none came, or it could not be read."""
+        return sum(verdict.probability is None for verdict in self.said.values())
+
+    @property
+    def calls(self) -> int:
+        """Calls to models that were made; a reply kept from before costs none."""
+        return sum(verdict.calls for verdict in self.said.values())
+
     def ask(self, query: Query, ids: Sequence[str]) -> list[Verdict]:
         """Return verdicts on pages, in the order asked."""
         new = [page for page in ids if (query.text, page) not in self.said]

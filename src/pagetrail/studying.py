@@ -121,8 +121,8 @@ def study_library(
     """Replay the labelled questions of a folder over a library.
 
     Args:
-        library: Holds the documents of the questions, by file name.
-        data: See `replaying.load_cases`.
+        library: Holds the documents of the questions.
+        data: See `evaluate.labelled.read_questions`.
         pipeline: Whose ranking is walked.
         judge: A judge of the library to ask as well.
         most: Pages of a question that a method may ask it about, beams apart; 0: any, with beams.
@@ -135,7 +135,7 @@ def study_library(
 
     Raises:
         NotFoundError: There is no file of questions, no such channel or judge.
-        UsageError: None of the questions can be asked of this library; a rate is out of range.
+        UsageError: No question can be asked of this library; a rate is out of range.
     """
     whole = recipe(pipeline, _ALL) if isinstance(pipeline, str) else pipeline
     # A filter asks the judge, so that one that is not there is found before anything is done.
@@ -143,7 +143,6 @@ def study_library(
     real = None if judge is None else LibraryJudge(judge, channels, most)
     judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off, failed), *([real] if real else [])]
     cases, skipped = _cases(library, channels, whole, data, least)
-    before = library.models.usage.calls
     return Study(
         recipe=str(pipeline),
         questions=len(cases),
@@ -151,8 +150,9 @@ def study_library(
         points=curves(cases, judges, shares=shares, channel=channel, tick=progress),
         reaches=reaches(cases),
         documents=by_document(cases, {d.id: d.name for d in library.documents()}),
-        asked=0 if real is None else len(real.said),
-        calls=library.models.usage.calls - before,
+        asked=len(real.said) if real else 0,
+        unjudged=real.unjudged if real else 0,
+        calls=real.calls if real else 0,
     )
 
 

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import pagetrail as package
+from pagetrail.errors import EndpointError
+from pagetrail.testing.chat import ScriptedChat
 
 REPORT = Path(__file__).resolve().parents[2] / "examples" / "annual-report.pdf"
 ASKED = [
@@ -60,7 +62,8 @@ def test_json_is_the_contract(pagetrail, library, asked):
     assert (result.code, result.err) == (0, "")
     (view,) = result.rows
     assert list(view) == [
-        "recipe", "questions", "skipped", "asked", "calls", "curves", "reach", "documents",
+        "recipe", "questions", "skipped", "asked", "unjudged", "calls", "curves", "reach",
+        "documents",
     ]  # fmt: skip
     assert (view["recipe"], view["questions"], view["skipped"]) == ("default", 4, [])
     assert (view["asked"], view["calls"]) == (0, 0)
@@ -150,6 +153,22 @@ def test_a_real_judge_is_asked_within_its_limit(pagetrail, library, tmp_path):
     view = pagetrail(*run, "--budget", 0).rows[0]
     assert view["asked"] == 16
     assert {p["method"] for p in view["curves"]["judge text"]} >= {"walk", "beam (code)"}
+
+
+def test_calls_and_failures_of_a_model_are_told(pagetrail, library, tmp_path, monkeypatch):
+    asked = write(tmp_path / "few", row(*ASKED[0]))
+    says = ["yes", EndpointError("the server is gone"), "no", "no"]
+    chat = ScriptedChat(says, concurrency=1)
+    with package.open(library, judge=chat) as opened:
+        study = opened.study(asked, least=2, judge="yes_no?text", most=4)
+    assert study.asked == len(chat.calls) >= 4
+    assert study.calls == len(chat.calls)
+    assert study.unjudged == 1
+    monkeypatch.setattr(package.Library, "study", lambda *_, **__: study)
+    result = pagetrail("graph", "report", asked, "--least-pages", 2)
+    assert result.code == 3
+    assert result.err == f"pages of {study.asked} on which no verdict came: 1\n"
+    assert f"{study.asked} pages, with {study.calls} calls to models; 1 without" in result.out
 
 
 @pytest.mark.parametrize(

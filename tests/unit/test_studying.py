@@ -86,7 +86,7 @@ def test_a_library_judge_is_asked_once_for_a_page_of_a_question():
     assert world.asked == [
         ("text", "one", [IDS[0], IDS[1]]), ("text", "one", [IDS[2]]), ("text", "two", [IDS[0]]),
     ]  # fmt: skip
-    assert len(judge.said) == 4
+    assert (len(judge.said), judge.unjudged) == (4, 1)
     assert (str(judge), str(LibraryJudge("text", world, 3))) == (
         "judge text", "judge text, at most 3 pages a question",
     )  # fmt: skip

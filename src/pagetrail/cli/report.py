@@ -78,15 +78,17 @@ def report(
             progress=tick,
         )
     data(study.as_json()) if as_json else tell(study.as_text())
-    _tell_skipped(study, folder)
+    partly = _tell_lacks(study, folder)
     if output is not None:
         _write(study, output)
-    if any(one.wrong for one in study.skipped):
+    if partly:
         raise typer.Exit(3)
 
 
-def _tell_skipped(study: Study, folder: Path) -> None:
-    """Name the lines that are wrong, and count those that ask for nothing."""
+def _tell_lacks(study: Study, folder: Path) -> bool:
+    """Name the lines that are wrong, count what else was left out, and say if anything failed."""
+    if study.unjudged:
+        say(f"pages of {study.asked} on which no verdict came: {study.unjudged}")
     wrong = [one for one in study.skipped if one.wrong]
     for one in wrong[:_NAMED]:
         say(f"{folder}, {one}")
@@ -95,6 +97,7 @@ def _tell_skipped(study: Study, folder: Path) -> None:
     others = len(study.skipped) - len(wrong)
     if others:
         say(f"left out without evidence to find, or on a document of fewer pages: {others}")
+    return bool(wrong or study.unjudged)
 
 
 def _write(study: Study, folder: Path) -> None:

@@ -29,7 +29,8 @@ class Study:
         reaches: Per kind of edge, and for groups of them, what they reach from the first pages.
         documents: By file name.
         asked: Pages that a judge of the library was asked about; kept verdicts count once.
-        calls: Calls to chat models made for it.
+        unjudged: Of them, those whose verdict failed or could not be read.
+        calls: Calls to models that it made.
     """
 
     recipe: str
@@ -39,6 +40,7 @@ class Study:
     reaches: dict[str, Reach] = field(default_factory=dict)
     documents: dict[str, DocumentReach] = field(default_factory=dict)
     asked: int = 0
+    unjudged: int = 0
     calls: int = 0
 
     def as_json(self) -> dict[str, Any]:
@@ -48,6 +50,7 @@ class Study:
             "questions": self.questions,
             "skipped": [one.as_json() for one in self.skipped],
             "asked": self.asked,
+            "unjudged": self.unjudged,
             "calls": self.calls,
             "curves": {judge: [p.as_json() for p in found] for judge, found in self.points.items()},
             "reach": {kind: found.as_json() for kind, found in self.reaches.items()},
@@ -78,7 +81,8 @@ class Study:
             parts += [f"Recall against pages judged, {judge}:", table(curve_table(points))]
         if self.asked:
             judged, calls = _counted(self.asked, "page"), _counted(self.calls, "call")
-            parts.append(f"Judged by the library: {judged}, with {calls} to models.")
+            lost = f"; {self.unjudged} without a verdict" if self.unjudged else ""
+            parts.append(f"Judged by the library: {judged}, with {calls} to models{lost}.")
         reached = "Gold pages within some hops of the first three pages of the ranking:"
         return [*parts, reached, table(reach_table(self.reaches))]
 

@@ -47,6 +47,9 @@ def test_what_a_real_judge_cost_is_told():
     assert "Judged by the library: 1 page, with 7 calls to models." in study(
         asked=1, calls=7
     ).as_text()  # fmt: skip
+    assert "with 7 calls to models; 3 without a verdict." in study(
+        asked=9, calls=7, unjudged=3
+    ).as_text()  # fmt: skip
     assert "Judged by the library" not in study().as_text()
 
 
