@@ -170,12 +170,7 @@ class Frontier:
     def _found(self, ranked: np.ndarray) -> np.ndarray:
         """Return the columns that say something only once a page with evidence was found."""
         best = max(self._good.values(), default=0.0)
-        near = np.zeros(len(self))
-        for row, probability in self._good.items():
-            if probability >= _GOOD:
-                document, number = self._where[row]
-                gaps = [abs(n - number) if d == document else 0 for d, n in self._where]
-                near = np.maximum(near, [1 < gap <= _NEAR for gap in gaps])
+        near = self._near()
         order = self._to[_GROUPS.index("order")]
         rank, score = ranked[:, 0], ranked[:, 1]
         return np.column_stack(
@@ -188,6 +183,20 @@ class Frontier:
                 order * rank,
             ]
         )
+
+    def _near(self) -> np.ndarray:
+        """Return 1.0 for pages that stand near one that was found, but not beside it, else 0.0."""
+        found = [row for row, probability in self._good.items() if probability >= _GOOD]
+        near = np.zeros(len(self))
+        if not found:
+            return near
+        codes: dict[str, int] = {}
+        document = np.array([codes.setdefault(name, len(codes)) for name, _ in self._where])
+        number = np.array([number for _, number in self._where])
+        for row in found:
+            gap = np.abs(number - number[row])
+            near[(document == document[row]) & (gap > 1) & (gap <= _NEAR)] = 1.0
+        return near
 
 
 def looks(page: Page) -> np.ndarray:
