@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNT = 500
 SHORTEST, LONGEST = 4, 40  # words of a quote
 _SENTENCE = re.compile(r"[A-Z\"“(][^.!?]*[a-z)\"”%\d][.!?](?=\s|$)", re.DOTALL)
+_LISTED = re.compile(r"\s\d{1,2}\.$")  # the number of the next item of a list ends no sentence
 _NUMBER = re.compile(r"\d")
 _STRAIGHT = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-"})
 
@@ -59,7 +60,8 @@ def from_layer(document: Document, file: Path, numbers: Sequence[int]) -> Iterat
                 continue  # characters are placed on the page as it is stored, not as displayed
             text = page.get_textpage()
             whole = text.get_text_range()
-            spans = [("sentence", *m.span()) for m in _SENTENCE.finditer(whole)]
+            sentences = (m for m in _SENTENCE.finditer(whole) if not _LISTED.search(m[0]))
+            spans = [("sentence", *m.span()) for m in sentences]
             spans += [("row", *m.span()) for m in re.finditer(r"[^\r\n]+", whole) if _row(m[0])]
             for kind, first, last in spans:
                 words = whole[first:last].split()

@@ -13,10 +13,11 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..types import Box, Citation
+from .follow import Follower
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ _THOUSANDS = re.compile(r"[,'](?=\d{3}(?!\d))")
 _ELLIPSIS = re.compile(r"\s*(?:\[?\.\.\.+\]?|\[?…\]?)\s*")
 _SHAPES = str.maketrans({"1": "l", "i": "l", "|": "l", "0": "o", "5": "s"})
 _MISREAD = re.compile(r"(?<=[a-z])[015]{1,2}(?=[a-z])|(?<=[a-z]{3})[01]{1,2}(?![\w%.,])")
+_DIVIDED = 2  # words of a quote that the page may have in two halves
 _LONG = 7  # a shorter word with a changed letter is too often another word
 _Span = tuple[int, int]  # first and last word
 _GAP = "\x1f"  # keeps two neighbouring numbers from reading as one
@@ -134,11 +136,35 @@ class QuoteFinder:
         if spans is None:
             parts = [p for p in _ELLIPSIS.split(quote) if p.strip()]
             spans = self._in_order(parts, block) if len(parts) > 1 else None
-        if not spans:
-            return Citation(self._page.id, (), quote, verified=False)
+        if spans is None:
+            # Columns and cells are not always read in the order in which they are quoted.
+            followed = self._follower.find(quote) if self._may_follow(quote) else None
+            if followed is None:
+                return Citation(self._page.id, (), quote, verified=False)
+            words = " ".join(self._words[i] for i in followed)
+            return Citation(self._page.id, self._boxes(followed), words, verified=True)
         found = [i for first, last in spans for i in range(first, last + 1)]
         text = " … ".join(" ".join(self._words[a : b + 1]) for a, b in spans)
         return Citation(self._page.id, self._boxes(found), text, verified=True)
+
+    def _may_follow(self, quote: str) -> bool:
+        """Say whether the page has the quote's words at all, but for two that a hyphen may divide.
+
+        Of most false quotes one is missing, and they need not be followed.
+        """
+        known = set(self._exact.tokens)
+        missing = [t for word in quote.split() for t in _tokens(word) if t not in known]
+        return len(missing) <= _DIVIDED and not any(token[-1].isdigit() for token in missing)
+
+    @cached_property
+    def _follower(self) -> Follower:
+        across, down = self._page.width, self._page.height
+        boxes = [
+            Box(box.x0 * across, box.y0 * down, box.x1 * across, box.y1 * down)
+            for block in self._page.blocks
+            for box in block.word_boxes()
+        ]
+        return Follower(self._words, boxes, _tokens)
 
     def _spans(self, quote: str, block: int | None, after: int = -1) -> list[_Span] | None:
         matches = [m for m in self._matches(quote) if m[0] > after]
