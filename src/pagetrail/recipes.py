@@ -288,7 +288,7 @@ def walk(
     batch: int = 4,
     least: float = 0.0,
     enough: float = 0.0,
-    trust: float = 0.85,
+    trust: float = 2.0,
     by: Literal["fixed", "mass", "mixture"] = "fixed",
 ) -> Pipeline:
     """Judge the likeliest pages first, along ranking and page graph, within a budget.
@@ -302,7 +302,7 @@ def walk(
         batch: Pages judged at a time.
         least: Stop when no page is left whose chance reaches this.
         enough: Stop when evidence for so many pages was found; 0: never.
-        trust: Share of the verdict in the log-odds of a judged page.
+        trust: Weight of a verdict beside the walk's expectation.
         by: How many pages are handed on: a ``fixed`` number, until they hold nine tenths of the
             probability (``mass``), or those that stand out (``mixture``).
     """

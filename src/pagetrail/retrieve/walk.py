@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["Chances", "Walk", "packaged"]
 
 _WEIGHTS = Path(__file__).with_name("walk.json")
-_CLIP = 1e-4  # so that a page judged to hold nothing stands behind pages that were not judged
+_CLIP = 1e-4  # no verdict is so sure that it could not be outweighed
+_SUREST = 500.0  # log-odds whose exponential is still a number
 _LOOK = 200  # pages whose content is looked at before the first verdict
 _GOOD = 0.5
 _NAME = "walk"
@@ -106,8 +107,8 @@ def packaged() -> Chances:
 class Walk(Transform):
     """Judge the likeliest pages first, those that the ranking or the page graph leads to.
 
-    A page's score is its probability of holding evidence: of a judged page mostly what the judge
-    said, of the others what the walk expects. A verdict that failed or could not be read is none:
+    A page's score is its probability of holding evidence: what the walk expects, and for a judged
+    page what the judge said on top of it. A verdict that failed or could not be read is none:
     the page keeps the walk's expectation and is not asked again. When no verdict came at all, the
     ranking is handed on as it was and the step says ``outcome: no_verdict``.
 
@@ -119,8 +120,8 @@ class Walk(Transform):
             them cannot help to choose the others.
         least: Stop when no page is left whose probability reaches this.
         enough: Stop when the probabilities of the pages judged sum up to this; 0: never.
-        trust: Share of the verdict in the log-odds of a judged page, the rest is the walk's
-            expectation; above 0 and at most 1.
+        trust: Weight of a verdict: so many times its log-odds are added to those of the walk's
+            expectation, as evidence is to a prior. A verdict of .5 changes nothing; above 0.
     """
 
     judge: str = "grade"
@@ -129,21 +130,21 @@ class Walk(Transform):
     batch: int = 4
     least: float = 0.0
     enough: float = 0.0
-    trust: float = 0.85
+    trust: float = 2.0
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
         check_count(self.budget, "the budget of a walk")
         check_count(self.batch, "the pages judged at a time")
-        for name in ("share", "least", "trust"):
-            value = check_share(getattr(self, name), name)
-            if value == 0 and name != "least":
+        for name in ("share", "least"):
+            object.__setattr__(self, name, check_share(getattr(self, name), name))
+        for name in ("enough", "trust"):
+            object.__setattr__(self, name, as_number(getattr(self, name), name))
+        if self.enough < 0:
+            raise UsageError(f"enough evidence cannot be below 0, as {self.enough:g} is")
+        for name in ("share", "trust"):
+            if getattr(self, name) <= 0:
                 raise UsageError(f"{name} must be above 0")
-            object.__setattr__(self, name, value)
-        enough = as_number(self.enough, "enough")
-        if enough < 0:
-            raise UsageError(f"enough evidence cannot be below 0, as {enough:g} is")
-        object.__setattr__(self, "enough", enough)
 
     def __str__(self) -> str:
         return written(self)
@@ -339,8 +340,8 @@ class _Path:
         for row, verdict in self.verdicts.items():
             said = probability_of(verdict)
             expected = _log_odds(self.expected[row])
-            both = expected if said is None else trust * _log_odds(said) + (1 - trust) * expected
-            scores[row] = 1 / (1 + math.exp(-both))
+            both = expected if said is None else expected + trust * _log_odds(said)
+            scores[row] = 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, both))))
         return scores
 
 

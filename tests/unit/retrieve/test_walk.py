@@ -195,7 +195,7 @@ def test_tokens_calls_and_cache_are_counted(make_world):
         ids[0]: Verdict(ids[0], "judged", 0.9, calls=1, tokens=7),
         ids[1]: Verdict(ids[1], "judged", 0.1, cached=True),
     }
-    _, step = run(world_of(make_world, 4, said=said), budget=2, batch=2)
+    _, step = run(world_of(make_world, 5, said=said), budget=2, batch=2)
     assert (step.calls, step.tokens, step.cache_hits) == (1, 7, 1)
 
 
@@ -223,3 +223,22 @@ def test_it_is_a_value():
     assert from_json(to_json(stage)) == stage
     assert str(stage) == 'Walk("text", budget=5, share=0.5, batch=2, enough=3)'
     assert "at most 5 and 50% of the pages" in stage.explain()
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("trust", [1.0, 2.0])
+def test_a_verdict_weighs_as_evidence_does_against_a_prior(make_world, trust):
+    ids = pages(5)
+    said = {ids[0]: 0.5, ids[1]: "failed", ids[2]: 0.75, ids[3]: 0.25}
+    ranking, step = run(world_of(make_world, 5, said=said), budget=4, trust=trust)
+    scores = {hit.page: hit.score for hit in ranking.hits}
+    odds = {page: score / (1 - score) for page, score in scores.items()}
+    trail = {visit.page: visit for visit in step.visits}
+    assert all(trail[page].score == scores[page] for page in trail)
+    # Nothing was said of the first two: both keep what the walk expected of them.
+    silent, _ = run(world_of(make_world, 5, said=dict.fromkeys(ids, 0.5)), budget=4)
+    prior = {h.page: h.score / (1 - h.score) for h in silent.hits}
+    assert odds[ids[0]] == pytest.approx(prior[ids[0]])
+    assert odds[ids[1]] == pytest.approx(prior[ids[1]])
+    assert odds[ids[2]] == pytest.approx(prior[ids[2]] * 3**trust)
+    assert odds[ids[3]] == pytest.approx(prior[ids[3]] / 3**trust)
