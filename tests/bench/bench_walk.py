@@ -2,7 +2,7 @@
 
 Every answerable question on a development document of at least ``--least-pages`` pages is asked
 within its document. A judge that knows the gold pages answers, then the same with errors (15 % of
-grades off by one or two, 5 % of verdicts failed), then, with ``--text``, the built-in text judge.
+grades off by one or two, 5 % of verdicts failed), then, with ``--text N``, the built-in judge.
 The walk goes by weights fitted on one half of the documents and is reported on the other, both
 ways, for several divisions; the gain is the paired difference to judging down the same ranking at
 the same budget, with a 95 % interval over documents. ``down, rescored`` judges down the ranking and
@@ -27,7 +27,17 @@ from pagetrail.evaluate.curves import curve_points
 from pagetrail.evaluate.noise import GoldJudge
 from pagetrail.replaying import LibraryJudge
 from pagetrail.retrieve.walk import Walk, _Path
-from pagetrail.studying import SHARES, beams, down, handed_on, outcome, reaches, walking, weigh
+from pagetrail.studying import (
+    SHARES,
+    beams,
+    curves,
+    down,
+    handed_on,
+    outcome,
+    reaches,
+    walking,
+    weigh,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +125,9 @@ def main() -> None:
     parser.add_argument("--least-pages", type=int, default=20)
     parser.add_argument("--divisions", type=int, default=3)
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--text", action="store_true", help="the built-in judge as well (slow)")
+    parser.add_argument(
+        "--text", type=int, metavar="N", help="ask the built-in judge about N pages a question too"
+    )
     options = parser.parse_args()
     data = Path(os.environ.get("PAGETRAIL_DATA", "")) / "mmlongbench-dev"
     if "PAGETRAIL_DATA" not in os.environ or not data.is_dir():
@@ -133,8 +145,6 @@ def main() -> None:
         divisions = list(halves(known, options.divisions))
         print(f"\n{2 * len(divisions)} fits, {time.process_time() - started:.0f} CPU s")
         judges: list[AnyJudge] = [GoldJudge(), GoldJudge(off=0.15, failed=0.05)]
-        if options.text:
-            judges.append(LibraryJudge("text", library._ready(ranking_of(options.start))))
         found: list[list[Point]] = []
         for judge in judges:
             started = time.process_time()
@@ -143,6 +153,12 @@ def main() -> None:
             print(aligned(curve_table(found[-1])))
             print(f"({time.process_time() - started:.0f} CPU s)")
         falls(found[0], found[1])
+        if options.text:
+            channels = library._ready(ranking_of(options.start))
+            real = LibraryJudge("text", channels, options.text)
+            for name, points in curves(cases, [real], chances=divisions[0]).items():
+                print(f"\nRecall against pages judged, {name} (one division):")
+                print(aligned(curve_table(points)))
 
 
 def falls(perfect: Sequence[Point], noisy: Sequence[Point]) -> None:
