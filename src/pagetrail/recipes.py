@@ -288,7 +288,8 @@ def walk(
     batch: int = 4,
     least: float = 0.0,
     enough: float = 0.0,
-    trust: float = 2.0,
+    trust: float | None = None,
+    neutral: float | None = None,
     by: Literal["fixed", "mass", "mixture"] = "fixed",
 ) -> Pipeline:
     """Judge the likeliest pages first, along ranking and page graph, within a budget.
@@ -302,13 +303,27 @@ def walk(
         batch: Pages judged at a time.
         least: Stop when no page is left whose chance reaches this.
         enough: Stop when evidence for so many pages was found; 0: never.
-        trust: Weight of a verdict beside the walk's expectation.
+        trust: Weight of a verdict beside the walk's expectation; 2, and 1 for the judge ``text``.
+        neutral: Probability that says nothing; .5, and .1 for ``text``, which is calibrated.
         by: How many pages are handed on: a ``fixed`` number, until they hold nine tenths of the
             probability (``mass``), or those that stand out (``mixture``).
     """
     _check("by", by, ("fixed", "mass", "mixture"))
-    found = recipe(start, keep=DEPTH) >> Walk(judge, budget, share, batch, least, enough, trust)
+    weights = [
+        usual if given is None else given
+        for given, usual in zip((trust, neutral), trusted(judge), strict=True)
+    ]
+    stage = Walk(judge, budget, share, batch, least, enough, *weights)
+    found = recipe(start, keep=DEPTH) >> stage
     return found % keep if by == "fixed" else found >> Keep(by, most=keep)
+
+
+def trusted(judge: str) -> tuple[float, float]:
+    """Return the weight of a judge's verdicts in a walk, and which probability says nothing.
+
+    The built-in judge is calibrated: of the pages that it sees about a tenth hold evidence.
+    """
+    return (1.0, 0.1) if judge == "text" else (2.0, 0.5)
 
 
 def _ensemble(

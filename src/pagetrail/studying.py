@@ -22,7 +22,7 @@ from .evaluate.curves import Outcome, Point, curve_points, recalls
 from .evaluate.noise import GoldJudge
 from .evaluate.reach import DocumentReach, Reach, add_up, degrees, group_reach
 from .evaluate.report import Study
-from .recipes import recipe
+from .recipes import recipe, trusted
 from .replaying import LibraryJudge, load_cases
 from .retrieve.beam import Beam
 from .retrieve.filter import Filter
@@ -66,7 +66,8 @@ def outcome(case: Case, stage: Transform, judge: AnyJudge) -> Outcome:
 
 def walking(case: Case, budget: int, judge: AnyJudge, chances: Chances, batch: int = 1) -> Outcome:
     """Return what our walk does with a budget of pages."""
-    stage = Walk(budget=budget, batch=batch)
+    trust, neutral = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
+    stage = Walk(budget=budget, batch=batch, trust=trust, neutral=neutral)
     world = case.resources(judge)
     return _outcome(case, *stage.run_with(chances, case.ranking.query, case.ranking, world))
 

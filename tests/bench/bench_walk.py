@@ -25,6 +25,7 @@ from bench_retrieval import build
 from pagetrail.evaluate.charts import aligned, curve_table, reach_table
 from pagetrail.evaluate.curves import curve_points
 from pagetrail.evaluate.noise import GoldJudge
+from pagetrail.recipes import trusted
 from pagetrail.replaying import LibraryJudge
 from pagetrail.retrieve.walk import Walk, _Path
 from pagetrail.studying import (
@@ -84,7 +85,8 @@ class Down(_Path):
 
 def rescored(case: Case, budget: int, judge: AnyJudge, chances: Chances) -> Outcome:
     """Return what judging down the ranking does when the rest is done as the walk does it."""
-    stage = Walk(budget=budget, batch=1)
+    trust, neutral = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
+    stage = Walk(budget=budget, batch=1, trust=trust, neutral=neutral)
     path = Down(stage, chances, case.ranking.query, case.ranking, case.resources(judge))
     path.go()
     return handed_on(case, path.ranked(), {visit.page for visit in path.visits()})

@@ -7,6 +7,7 @@ import pytest
 from pagetrail.errors import NotFoundError, UsageError
 from pagetrail.recipes import recipe, recipes, vrag
 from pagetrail.retrieve.value import from_json, to_json
+from pagetrail.retrieve.walk import Walk
 
 NEEDS = {"single": ":channel=clip"}
 
@@ -100,7 +101,9 @@ def test_a_pair_of_text_and_image():
 
 def test_a_walk_from_any_recipe():
     value = str(recipe("walk:start=bm25,budget=30,share=.25,judge=text"))
-    assert value == '((Search("pages") % 200 >> Walk("text", budget=30, share=0.25)) % 10)'
+    stage = 'Walk("text", budget=30, share=0.25, trust=1, neutral=0.1)'
+    assert value == f'((Search("pages") % 200 >> {stage}) % 10)'
+    assert recipe("walk:trust=.5").stages[1] == Walk(trust=0.5)
 
 
 def test_a_walk_may_hand_on_as_many_pages_as_stand_out():

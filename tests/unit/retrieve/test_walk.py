@@ -209,6 +209,8 @@ def test_tokens_calls_and_cache_are_counted(make_world):
         {"share": 1.5},
         {"least": -0.1},
         {"trust": 0},
+        {"neutral": 0},
+        {"neutral": 1},
         {"enough": -1},
         {"budget": True},
     ],
@@ -242,3 +244,19 @@ def test_a_verdict_weighs_as_evidence_does_against_a_prior(make_world, trust):
     assert odds[ids[1]] == pytest.approx(prior[ids[1]])
     assert odds[ids[2]] == pytest.approx(prior[ids[2]] * 3**trust)
     assert odds[ids[3]] == pytest.approx(prior[ids[3]] / 3**trust)
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_calibrated_verdict_at_the_base_rate_says_nothing(make_world):
+    ids = pages(3)
+    said = {ids[0]: 0.1, ids[1]: 0.1, ids[2]: 0.4}
+    ranking, step = run(world_of(make_world, 3, said=said), budget=3, neutral=0.1, trust=1)
+    silent, _ = run(world_of(make_world, 3, said=dict.fromkeys(ids, 0.5)), budget=3)
+    prior = {hit.page: hit.score for hit in silent.hits}
+    scores = {visit.page: visit.score for visit in step.visits}
+    assert scores[ids[0]] == pytest.approx(prior[ids[0]])
+    assert scores[ids[1]] == pytest.approx(prior[ids[1]])
+    # Odds of .4 are six times those of .1.
+    odds = prior[ids[2]] / (1 - prior[ids[2]]) * 6
+    assert scores[ids[2]] == pytest.approx(odds / (1 + odds))
+    assert {hit.page for hit in ranking.hits} == set(ids)
