@@ -103,7 +103,7 @@ def test_a_walk_from_any_recipe():
     value = str(recipe("walk:start=bm25,budget=30,share=.25,judge=text"))
     stage = 'Walk("text", budget=30, share=0.25, trust=1, neutral=0.1)'
     assert value == f'((Search("pages") % 200 >> {stage}) % 10)'
-    assert recipe("walk:trust=.5").stages[1] == Walk(trust=0.5)
+    assert recipe("walk:trust=.5").stages[-2] == Walk(trust=0.5)
 
 
 def test_a_walk_may_hand_on_as_many_pages_as_stand_out():
