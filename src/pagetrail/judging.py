@@ -41,7 +41,7 @@ JUDGES = ("yes_no", "grade", "text", "cross_encoder")
 
 _NO_CHAT = (
     "no chat model judges pages: name one with the setting models.judge or "
-    "PAGETRAIL_MODELS__JUDGE, such as openai:MODEL@URL or local:FOLDER"
+    "PAGETRAIL_MODELS__JUDGE, such as openai:MODEL@URL or local:FOLDER; the judge text needs none"
 )
 _NO_RERANKER = (
     "no cross-encoder is named: set models.reranker or PAGETRAIL_MODELS__RERANKER to a folder or "
