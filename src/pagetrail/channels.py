@@ -176,6 +176,10 @@ class Channels:
         """Return a judge's verdicts on pages, in the order asked."""
         return self._judges.judge(judge, query, ids)
 
+    def neutral(self, judge: str) -> float:
+        """Return the probability with which a judge says nothing of a page."""
+        return self._judges.neutral(judge)
+
     def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
         """Return where the library's page graph leads from pages, within the query's scope."""
         keys = self.page_keys(ids)

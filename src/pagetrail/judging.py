@@ -264,6 +264,22 @@ class Judges:
         rows = self._catalogue.rows("SELECT body FROM calibrations WHERE judge = ?", (key,))
         return Calibration.from_json(rows[0][0]) if rows else None
 
+    def neutral(self, name: str) -> float:
+        """Return the probability with which a judge says nothing of a page, above 0 and below 1.
+
+        Raises:
+            NotFoundError: There is no such judge, or its model is not named.
+        """
+        from .judge.text import BASE_RATE
+
+        self.require(name)
+        if name.partition("?")[0] == "text":
+            return BASE_RATE
+        known = self.calibration(name)
+        if known is None or not 0 < known.positives < known.labels:
+            return 0.5
+        return known.positives / known.labels
+
     def calibration_key(self, name: str) -> str:
         """Return the key of a judge's calibration: what fits one model's numbers fits no other's.
 

@@ -330,6 +330,17 @@ class Resources(Protocol):
         """
         ...
 
+    def neutral(self, judge: str) -> float:
+        """Return the probability with which a judge says nothing of a page, above 0 and below 1.
+
+        For calibrated probabilities the share of pages with evidence that they were fitted on,
+        otherwise .5.
+
+        Raises:
+            NotFoundError: There is no judge of that name.
+        """
+        ...
+
     def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
         """Return where the library's page graph leads from pages, within the query's scope.
 

@@ -289,7 +289,6 @@ def walk(
     least: float = 0.0,
     enough: float = 0.0,
     trust: float | None = None,
-    neutral: float | None = None,
     by: Literal["fixed", "mass", "mixture"] = "fixed",
 ) -> Pipeline:
     """Judge the likeliest pages first, along ranking and page graph, within a budget.
@@ -304,26 +303,20 @@ def walk(
         least: Stop when no page is left whose chance reaches this.
         enough: Stop when evidence for so many pages was found; 0: never.
         trust: Weight of a verdict beside the walk's expectation; 2, and 1 for the judge ``text``.
-        neutral: Probability that says nothing; .5, and .1 for ``text``, which is calibrated.
         by: How many pages are handed on: a ``fixed`` number, until they hold nine tenths of the
             probability (``mass``), or those that stand out (``mixture``).
     """
     _check("by", by, ("fixed", "mass", "mixture"))
-    weights = [
-        usual if given is None else given
-        for given, usual in zip((trust, neutral), trusted(judge), strict=True)
-    ]
-    stage = Walk(judge, budget, share, batch, least, enough, *weights)
+    weight = trusted(judge) if trust is None else trust
+    stage = Walk(judge, budget, share, batch, least, enough, weight)
     found = recipe(start, keep=DEPTH) >> stage
     return found % keep if by == "fixed" else found >> Keep(by, most=keep)
 
 
-def trusted(judge: str) -> tuple[float, float]:
-    """Return the weight of a judge's verdicts in a walk, and which probability says nothing.
-
-    The built-in judge is calibrated: of the pages that it sees about a tenth hold evidence.
-    """
-    return (1.0, 0.1) if judge == "text" else (2.0, 0.5)
+def trusted(judge: str) -> float:
+    """Return the weight of a judge's verdicts in a walk; the built-in one knows little more than
+    the search itself."""
+    return 1.0 if judge == "text" else 2.0
 
 
 def _ensemble(

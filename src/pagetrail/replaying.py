@@ -82,6 +82,7 @@ class Replay:
     edges: Mapping[str, Sequence[Edge]]
     book: Mapping[str, Page]
     alikes: dict[tuple[str, Similarity], Mapping[str, Sequence[Edge]]]
+    name: str = ""  # of the library's judge that answers
 
     def page_total(self, query: Query) -> int:
         """Return the pages of the document."""
@@ -106,6 +107,11 @@ class Replay:
         if key not in self.alikes:
             self.alikes[key] = self.channels.alike(rule, query, list(self.book))
         return {page: self.alikes[key].get(page, ()) for page in ids}
+
+    def neutral(self, judge: str) -> float:
+        """Return the probability that says nothing, whatever judge a stage names."""
+        del judge
+        return self.channels.neutral(self.name) if self.name else 0.5
 
     def judge(self, judge: str, query: Query, ids: Sequence[str]) -> Sequence[Verdict]:
         """Return verdicts on pages, whatever judge a stage names."""
@@ -147,7 +153,8 @@ class Case:
                 return judge.ask(query, ids)
             return [judge.verdict(self.id, page, gold=page in self.gold) for page in ids]
 
-        made: Any = replace(self._replay, ask=ask)  # walks use a part of the protocol
+        name = judge.name if isinstance(judge, LibraryJudge) else ""
+        made: Any = replace(self._replay, ask=ask, name=name)  # walks use a part of the protocol
         return made  # type: ignore[no-any-return]
 
 

@@ -66,8 +66,8 @@ def outcome(case: Case, stage: Transform, judge: AnyJudge) -> Outcome:
 
 def walking(case: Case, budget: int, judge: AnyJudge, chances: Chances, batch: int = 1) -> Outcome:
     """Return what our walk does with a budget of pages."""
-    trust, neutral = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
-    stage = Walk(budget=budget, batch=batch, trust=trust, neutral=neutral)
+    trust = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
+    stage = Walk(budget=budget, batch=batch, trust=trust)
     world = case.resources(judge)
     return _outcome(case, *stage.run_with(chances, case.ranking.query, case.ranking, world))
 

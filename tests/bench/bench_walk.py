@@ -85,8 +85,8 @@ class Down(_Path):
 
 def rescored(case: Case, budget: int, judge: AnyJudge, chances: Chances) -> Outcome:
     """Return what judging down the ranking does when the rest is done as the walk does it."""
-    trust, neutral = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
-    stage = Walk(budget=budget, batch=1, trust=trust, neutral=neutral)
+    trust = trusted(judge.name if isinstance(judge, LibraryJudge) else "")
+    stage = Walk(budget=budget, batch=1, trust=trust)
     path = Down(stage, chances, case.ranking.query, case.ranking, case.resources(judge))
     path.go()
     return handed_on(case, path.ranked(), {visit.page for visit in path.visits()})

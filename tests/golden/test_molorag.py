@@ -9,6 +9,7 @@ implementation in ``tests/unit/retrieve/test_molorag.py``.)
 from __future__ import annotations
 
 import math
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from PIL import Image
 import pagetrail
 from pagetrail.config import DocumentSettings, load_settings
 from pagetrail.errors import EndpointError
+from pagetrail.judge.calibrate import Calibration
 from pagetrail.testing import ScriptedCall, ScriptedChat
 from pagetrail.types import Vectors, split_page_id
 
@@ -156,6 +158,22 @@ def test_a_walk_is_told_again_from_kept_replies_without_a_call(pool: Path) -> No
             assert again.trace.cost["calls"] == 0
             assert trail(again) == trail(first)
             assert [h.page for h in again.ranking.hits] == [h.page for h in first.ranking.hits]
+
+
+def test_a_calibrated_judge_says_nothing_at_its_base_rate(pool: Path, tmp_path: Path) -> None:
+    """The walk keeps its own order instead of turning it."""
+    flat = Calibration("platt", "grade", slope=0.0, offset=-math.log(4), labels=100, positives=20)
+    copy = shutil.copytree(pool, tmp_path / "library")
+    with pagetrail.open(copy, create=False, judge=ScriptedChat("4", draws=False)) as library:
+        judges = library._judges
+        assert (judges.neutral("grade"), judges.neutral("text")) == (0.5, 0.1)
+        library.models._keep("grade", flat)
+        assert library._judges.neutral("grade") == 0.2
+        found = library.explain("which?", pipeline="walk:start=m3docrag,budget=3,batch=1")
+        before = library.search("which?", pipeline="m3docrag")
+    verdicts = [visit.verdict for step in found.trace.steps for visit in step.visits]
+    assert [v.probability for v in verdicts if v] == pytest.approx([0.2] * 3)
+    assert [h.page for h in found.ranking.hits][:3] == [h.page for h in before.hits][:3]
 
 
 def trail(found: Any) -> list[tuple[Any, ...]]:

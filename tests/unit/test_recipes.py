@@ -101,7 +101,7 @@ def test_a_pair_of_text_and_image():
 
 def test_a_walk_from_any_recipe():
     value = str(recipe("walk:start=bm25,budget=30,share=.25,judge=text"))
-    stage = 'Walk("text", budget=30, share=0.25, trust=1, neutral=0.1)'
+    stage = 'Walk("text", budget=30, share=0.25, trust=1)'
     assert value == f'((Search("pages") % 200 >> {stage}) % 10)'
     assert recipe("walk:trust=.5").stages[-2] == Walk(trust=0.5)
 

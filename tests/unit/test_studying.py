@@ -32,6 +32,9 @@ class World:
             for page in ids
         ]
 
+    def neutral(self, judge):
+        return 0.5
+
     def alike(self, rule, query, ids):
         return {page: [Edge(other, "similar", 0.9, "alike")] for page, other in pairwise(ids)}
 

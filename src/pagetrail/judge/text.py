@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from ..types import Page, Query
     from .calibrate import Calibration
 
-__all__ = ["CrossEncoderJudge", "PictureScorer", "Scorer", "TextJudge", "weights"]
+__all__ = ["BASE_RATE", "CrossEncoderJudge", "PictureScorer", "Scorer", "TextJudge", "weights"]
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
+BASE_RATE = 0.1
+"""About the share of pages with evidence among those that the built-in judge was fitted on."""
 _READ = 4  # passages of a page that the text encoder reads: those with most of the question's words
 _NO_WORDS = "the page has no words to judge it by"
 

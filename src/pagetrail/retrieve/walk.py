@@ -120,10 +120,9 @@ class Walk(Transform):
             them cannot help to choose the others.
         least: Stop when no page is left whose probability reaches this.
         enough: Stop when the probabilities of the pages judged sum up to this; 0: never.
-        trust: Weight of a verdict: so many times its log-odds, beside those of ``neutral``, are
-            added to those of the walk's expectation, as evidence is to a prior; above 0.
-        neutral: Probability with which the judge says nothing either way, between 0 and 1: .5 for
-            plain grades, for calibrated probabilities the share of pages that hold evidence.
+        trust: Weight of a verdict: so many times its log-odds, beside those with which the judge
+            says nothing (`Resources.neutral`), are added to those of the walk's expectation, as
+            evidence is to a prior; above 0.
     """
 
     judge: str = "grade"
@@ -133,23 +132,20 @@ class Walk(Transform):
     least: float = 0.0
     enough: float = 0.0
     trust: float = 2.0
-    neutral: float = 0.5
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
         check_count(self.budget, "the budget of a walk")
         check_count(self.batch, "the pages judged at a time")
-        for name in ("share", "least", "neutral"):
+        for name in ("share", "least"):
             object.__setattr__(self, name, check_share(getattr(self, name), name))
         for name in ("enough", "trust"):
             object.__setattr__(self, name, as_number(getattr(self, name), name))
         if self.enough < 0:
             raise UsageError(f"enough evidence cannot be below 0, as {self.enough:g} is")
-        for name in ("share", "trust", "neutral"):
+        for name in ("share", "trust"):
             if getattr(self, name) <= 0:
                 raise UsageError(f"{name} must be above 0")
-        if self.neutral == 1:
-            raise UsageError("neutral must be below 1")
 
     def __str__(self) -> str:
         return written(self)
@@ -342,12 +338,13 @@ class _Path:
         """Return every page's probability, judged or expected."""
         scores = self._chances()
         trust = self.walk.trust
+        nothing = _log_odds(self.resources.neutral(self.walk.judge)) if self.verdicts else 0.0
         for row, verdict in self.verdicts.items():
             said = probability_of(verdict)
             expected = _log_odds(self.expected[row])
             both = expected
             if said is not None:
-                both += trust * (_log_odds(said) - _log_odds(self.walk.neutral))
+                both += trust * (_log_odds(said) - nothing)
             scores[row] = 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, both))))
         return scores
 

@@ -31,7 +31,8 @@ class World:
 
     ``vectors`` names the channels that score every page; ``verdicts`` is judge to page id to what
     it says: a probability, an outcome, or a whole verdict. ``edges`` is the page graph, ``points``
-    channel to page id to the mean vector of the page.
+    channel to page id to the mean vector of the page, ``silence`` judge to the probability with
+    which it says nothing.
     """
 
     channels: Mapping[str, Mapping[str, float]]
@@ -41,6 +42,7 @@ class World:
     verdicts: Mapping[str, Mapping[str, float | str | Verdict]] = field(default_factory=dict)
     edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
     points: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    silence: dict[str, float] = field(default_factory=dict)
 
     def find(self, channel: str, query: Query, limit: int) -> Found:
         self.asked.append((channel, limit))
@@ -86,6 +88,9 @@ class World:
             else Verdict(page, "judged", probability=what, calls=1, tokens=10)
             for page, what in zip(ids, said, strict=True)
         ]
+
+    def neutral(self, judge: str) -> float:
+        return self.silence.get(judge, 0.5)
 
     def neighbours(self, query: Query, ids: Sequence[str]) -> Mapping[str, Sequence[Edge]]:
         return {page: self.edges.get(page, ()) for page in ids}

@@ -209,8 +209,6 @@ def test_tokens_calls_and_cache_are_counted(make_world):
         {"share": 1.5},
         {"least": -0.1},
         {"trust": 0},
-        {"neutral": 0},
-        {"neutral": 1},
         {"enough": -1},
         {"budget": True},
     ],
@@ -250,7 +248,9 @@ def test_a_verdict_weighs_as_evidence_does_against_a_prior(make_world, trust):
 def test_a_calibrated_verdict_at_the_base_rate_says_nothing(make_world):
     ids = pages(3)
     said = {ids[0]: 0.1, ids[1]: 0.1, ids[2]: 0.4}
-    ranking, step = run(world_of(make_world, 3, said=said), budget=3, neutral=0.1, trust=1)
+    world = world_of(make_world, 3, said=said)
+    world.silence["grade"] = 0.1
+    ranking, step = run(world, budget=3, trust=1)
     silent, _ = run(world_of(make_world, 3, said=dict.fromkeys(ids, 0.5)), budget=3)
     prior = {hit.page: hit.score for hit in silent.hits}
     scores = {visit.page: visit.score for visit in step.visits}
